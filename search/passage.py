@@ -1,0 +1,76 @@
+"""A passage: the unit that is stored, embedded, found and cited (spec 2.4, 4.4, 5.3)."""
+
+import hashlib
+import json
+import uuid
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+Corpus = Literal["chat", "forge"]
+Kind = Literal["window", "file", "commit"]
+
+_NAMESPACE = uuid.UUID("6b1f3c56-5a0e-5d0e-9d0a-2f6a7c1f9b11")
+
+
+def passage_id(*key: str | int) -> str:
+    """The id of a passage: uuid5 over the JSON list of its key, never of its text (spec 2.4).
+
+    Keys are ``"chat", room, thread or "", first event, part``, ``"file", repo, path, part`` and
+    ``"commit", repo, sha, part``.
+    """
+    return str(uuid.uuid5(_NAMESPACE, json.dumps(key, separators=(",", ":"))))
+
+
+def slot_of(identifier: str) -> int:
+    """The first 32 bits of an id: spreads a source's passages evenly for listing in ranges."""
+    return uuid.UUID(identifier).int >> 96
+
+
+def digest_of(*texts: str) -> str:
+    """SHA-256 (hex) over the texts in order: equal texts are found by it and embedded once."""
+    return hashlib.sha256(json.dumps(texts, ensure_ascii=False).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """Where a text stands in its blob: 1-based lines, both inclusive.
+
+    ``columns`` is set only when a single line had to be cut: 0-based character range within it.
+    """
+
+    first: int
+    last: int
+    columns: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """One passage of either corpus, before it has vectors.
+
+    ``text`` is what is shown; ``parts`` are the texts that are embedded, in order, one vector
+    each; ``keywords`` is the analysed text of the keyword side. ``trail`` holds the headings or
+    symbols above the text. ``rules`` names the version of the rules that made it. Times are UTC.
+    """
+
+    id: str
+    corpus: Corpus
+    source: str
+    kind: Kind
+    part: int
+    text: str
+    parts: tuple[str, ...]
+    keywords: str
+    rules: str
+    trail: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
+    start: datetime | None = None
+    end: datetime | None = None
+    path: str = ""
+    blob: str = ""
+    lines: Lines | None = None
+    commit: str = ""
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digest", digest_of(*self.parts))

@@ -1,0 +1,185 @@
+"""Settings: where Weaviate is, which model embeds, what is listed.
+
+Sources, strongest first: ``HUGINN_…`` environment variables (``__`` between levels), a systemd
+credentials directory, ``huginn.toml``, defaults. The file is the one named by ``--config``, else
+by ``HUGINN_CONFIG``, else ``huginn.toml`` in the folder you stand in, else the one in the user's
+configuration folder (spec 1.5). Keys may stand in files of their own (``…_file``).
+"""
+
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Self
+
+import platformdirs
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from search.errors import SettingsError
+from search.listing import RepositorySettings
+
+WEAVIATE_VERSION = "1.39.0"  # the one place that pins it
+BUNDLED_MODEL = "all-MiniLM-L6-v2"
+CONFIG_NAME = "huginn.toml"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class WeaviateSettings(_Section):
+    """How to reach Weaviate. Without ``url`` Huginn runs its own (spec 1.4).
+
+    ``url`` is the HTTP address, ``grpc_url`` the gRPC one (default: the same host, port 50051).
+    ``binary`` names a ``weaviate-server`` to run; times are in seconds.
+    """
+
+    url: str | None = None
+    grpc_url: str | None = None
+    writer_key: SecretStr | None = None
+    writer_key_file: Path | None = None
+    reader_key: SecretStr | None = None
+    reader_key_file: Path | None = None
+    collection: str = Field(default="Huginn", pattern=r"^[A-Z][A-Za-z0-9]{0,60}$")
+    binary: Path | None = None
+    start_timeout: float = Field(default=120, gt=0)
+
+    @field_validator("url", "grpc_url")
+    @classmethod
+    def _is_http(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("must start with http:// or https://")
+        return value
+
+
+class EmbedderSettings(_Section):
+    """Which model turns text into vectors: a sentence-transformers name or a folder."""
+
+    model: str = Field(default=BUNDLED_MODEL, min_length=1)
+    batch_size: int = Field(default=32, ge=1, le=1024)
+
+
+class ForgeSettings(_Section):
+    """What is taken from repositories; sizes in bytes, times in seconds (spec 5)."""
+
+    commit_messages: bool = True
+    merge_commits: bool = False
+    bot_commits: bool = True
+    max_file_bytes: int = Field(default=1_000_000, ge=1)
+    git_timeout: float = Field(default=600, gt=0)
+
+
+class Settings(BaseSettings):
+    """Everything that ``huginn.toml`` may hold, except the Matrix token, which only rooms' tasks read."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="HUGINN_", env_nested_delimiter="__", extra="forbid", frozen=True
+    )
+
+    data_dir: Path = Field(default_factory=lambda: platformdirs.user_data_path("huginn"))
+    cache_dir: Path = Field(default_factory=lambda: platformdirs.user_cache_path("huginn"))
+    weaviate: WeaviateSettings = WeaviateSettings()
+    embedder: EmbedderSettings = EmbedderSettings()
+    forge: ForgeSettings = ForgeSettings()
+    repositories: tuple[RepositorySettings, ...] = ()
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        names = [repository.name.casefold() for repository in self.repositories]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"repositories: the name {name!r} is listed twice: rename one")
+        return self
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The order of the sources, strongest first: the environment, then the file's content."""
+        return env_settings, init_settings
+
+
+def config_path(named: Path | None = None) -> Path | None:
+    """The settings file in force, or None. A named file that is missing is an error."""
+    chosen = named or (Path(os.environ["HUGINN_CONFIG"]) if os.environ.get("HUGINN_CONFIG") else None)
+    if chosen is not None:
+        if not chosen.is_file():
+            raise SettingsError("config", f"{chosen} is not a file", "Name an existing huginn.toml.")
+        return chosen
+    for folder in (Path.cwd(), platformdirs.user_config_path("huginn")):
+        if (folder / CONFIG_NAME).is_file():
+            return folder / CONFIG_NAME
+    return None
+
+
+def load_settings(named: Path | None = None) -> Settings:
+    """The settings in force.
+
+    Raises:
+        SettingsError: a setting is off; names it with its value (never a secret's) and the fix.
+    """
+    path = config_path(named)
+    content: dict[str, object] = {}
+    if path is not None:
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise SettingsError("config", f"{path}: {error}", "Mend the file.") from error
+    try:
+        return Settings(**content)  # type: ignore[arg-type]  # pydantic checks what the file holds
+    except ValidationError as error:
+        raise _as_settings_error(error, path) from None
+
+
+def _as_settings_error(error: ValidationError, path: Path | None) -> SettingsError:
+    first = error.errors(include_url=False, include_context=False)[0]
+    field = ".".join(str(part) for part in first["loc"]) or "settings"
+    reason = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        reason = "there is no such setting"
+    elif "key" not in field and "token" not in field and not isinstance(first["input"], dict):
+        reason = f"{_without_secrets(first['input'])!r}: {reason}"
+    where = f"in {path}" if path else "in the environment"
+    return SettingsError(field, reason, f"Change it {where}; docs/settings.md lists them all.")
+
+
+def _without_secrets(value: object) -> str:
+    """An address keeps no user part in an error message."""
+    return re.sub(r"(?<=://)[^/@\s]*@", "…@", str(value))
+
+
+def secret(value: SecretStr | None, file: Path | None, credential: str) -> str | None:
+    """A key or token from, in order: the setting, its ``…_file``, the credentials directory.
+
+    ``credential`` is the file's name in systemd's ``$CREDENTIALS_DIRECTORY``.
+    """
+    if value is not None:
+        return value.get_secret_value()
+    folder = os.environ.get("CREDENTIALS_DIRECTORY")
+    candidates = [file] if file else [Path(folder) / credential] if folder else []
+    for candidate in candidates:
+        try:
+            return candidate.read_text(encoding="utf-8").strip()
+        except OSError as error:
+            if candidate == file:
+                problem = f"{candidate}: {error.strerror}"
+                raise SettingsError(credential, problem, "Name a readable file.") from error
+    return None

@@ -1,0 +1,130 @@
+"""The ports of the write side: plain data in and out, two to five methods each.
+
+Fakes for unit tests live in ``tests/support``; a contract suite runs over fake and real adapter.
+Chat's port (``RoomHistory``) comes with the rooms.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from search.passage import Lines
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One entry of a commit's tree. ``size`` is in bytes, None for what is no blob."""
+
+    path: str
+    mode: str
+    blob: str
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """All entries of a commit's tree, recursively, sorted by path.
+
+    ``unreadable_paths`` counts entries left out because their name is not UTF-8.
+    ``generated`` and ``vendored`` hold the paths that ``.gitattributes`` marks so (linguist).
+    """
+
+    entries: tuple[TreeEntry, ...]
+    unreadable_paths: int = 0
+    generated: frozenset[str] = frozenset()
+    vendored: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class CommitMessage:
+    """A commit's own words. ``authored_at`` is UTC; ``parents`` counts its parents."""
+
+    sha: str
+    author: str
+    authored_at: datetime
+    message: str
+    parents: int
+
+
+class Repository(Protocol):
+    """One repository, read from the object store of its mirror, never from a checkout (spec 5.1)."""
+
+    def tip(self) -> str | None:
+        """The full commit id at the tip (one ls-remote), None when it has no commit at all.
+
+        Raises:
+            RepositoryUnreadable: gone, refused, timed out, or its HEAD names a missing branch.
+        """
+
+    def fetch(self) -> None:
+        """Bring the mirror up to the remote, making it first if need be; prunes gone refs."""
+
+    def tree(self, commit: str) -> Tree:
+        """The whole tree of ``commit``.
+
+        Raises:
+            UnknownCommit: the mirror does not have that commit (pruned, or never fetched).
+        """
+
+    def blobs(self, blobs: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """The content of each blob, in the order asked, one in memory at a time."""
+
+    def commit_ids(self, include: Sequence[str], exclude: Sequence[str]) -> list[str]:
+        """Ids of commits reachable from ``include`` and not from ``exclude``, oldest first.
+
+        Raises:
+            UnknownCommit: one of them is not in the mirror.
+        """
+
+    def commit_messages(self, commits: Sequence[str]) -> Iterator[CommitMessage]:
+        """The messages of these commits, in the order asked."""
+
+    def close(self) -> None:
+        """Release the helper processes and file handles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a file: its text, where it stands, and the headings or symbols above it."""
+
+    text: str
+    trail: tuple[str, ...]
+    lines: Lines
+
+
+class Chunker(Protocol):
+    """Cuts a file's text into chunks that follow its structure (spec 5.3)."""
+
+    def chunks(self, path: str, text: str) -> list[Chunk]:
+        """Chunks in order of place; blank ones left out."""
+
+
+class Scrubber(Protocol):
+    """Takes credentials out of text (spec 4.2)."""
+
+    version: str
+
+    def scrub(self, texts: Sequence[str]) -> "list[Scrubbed]":
+        """Each text with its secrets replaced by ``[scrubbed:<rule>]``, in the order given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scrubbed:
+    """A text without its secrets, and how many were taken out by rule (never their values)."""
+
+    text: str
+    counts: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPassage:
+    """What the store tells of a passage without its text: enough to see what differs."""
+
+    id: str
+    kind: str
+    fingerprint: str
+    rules: str
+    path: str
+    blob: str
+    commit: str
