@@ -6,6 +6,7 @@ before git sees it (spec 5.1).
 """
 
 import re
+import unicodedata
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,7 +24,7 @@ def checked_address(value: str) -> str:
     ``user@host:path``. Refused: transport helpers such as ``ext::``, anything that starts with a
     dash after any blanks, control characters, and passwords or tokens inside the address.
     """
-    if any(ord(character) < 32 or ord(character) == 127 for character in value):
+    if any(unicodedata.category(character) == "Cc" for character in value):
         raise ValueError("has a control character: write the address without it")
     address = value.strip()
     if not address or address.startswith("-"):

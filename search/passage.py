@@ -48,9 +48,10 @@ class Lines:
 class Passage:
     """One passage of either corpus, before it has vectors.
 
-    ``text`` is what is shown; ``parts`` are the texts that are embedded, in order, one vector
-    each; ``keywords`` is the analysed text of the keyword side. ``trail`` holds the headings or
-    symbols above the text. ``rules`` names the version of the rules that made it. Times are UTC.
+    ``text`` is what is shown. ``window`` is embedded as the passage's own vector, ``parts`` as its
+    multi-vector, one vector each, in order; both are always filled (decision 0001). ``keywords``
+    is the analysed text of the keyword side. ``trail`` holds the headings or symbols above the
+    text. ``rules`` names the version of the rules that made it. Times are UTC.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Passage:
     kind: Kind
     part: int
     text: str
+    window: str
     parts: tuple[str, ...]
     keywords: str
     rules: str
@@ -73,4 +75,4 @@ class Passage:
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "digest", digest_of(*self.parts))
+        object.__setattr__(self, "digest", digest_of(self.window, *self.parts))

@@ -83,7 +83,7 @@ class ForgeSettings(_Section):
 
 
 class Settings(BaseSettings):
-    """Everything that ``huginn.toml`` may hold, except the Matrix token, which only rooms' tasks read."""
+    """Everything that ``huginn.toml`` may hold; only the rooms' tasks read the Matrix token."""
 
     model_config = SettingsConfigDict(
         env_prefix="HUGINN_", env_nested_delimiter="__", extra="forbid", frozen=True
@@ -107,11 +107,11 @@ class Settings(BaseSettings):
     @classmethod
     def settings_customise_sources(
         cls,
-        settings_cls: type[BaseSettings],
+        settings_cls: type[BaseSettings],  # noqa: ARG003  # pydantic-settings' signature
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """The order of the sources, strongest first: the environment, then the file's content."""
         return env_settings, init_settings
@@ -119,10 +119,14 @@ class Settings(BaseSettings):
 
 def config_path(named: Path | None = None) -> Path | None:
     """The settings file in force, or None. A named file that is missing is an error."""
-    chosen = named or (Path(os.environ["HUGINN_CONFIG"]) if os.environ.get("HUGINN_CONFIG") else None)
+    chosen = named or (
+        Path(os.environ["HUGINN_CONFIG"]) if os.environ.get("HUGINN_CONFIG") else None
+    )
     if chosen is not None:
         if not chosen.is_file():
-            raise SettingsError("config", f"{chosen} is not a file", "Name an existing huginn.toml.")
+            raise SettingsError(
+                "config", f"{chosen} is not a file", "Name an existing huginn.toml."
+            )
         return chosen
     for folder in (Path.cwd(), platformdirs.user_config_path("huginn")):
         if (folder / CONFIG_NAME).is_file():

@@ -13,3 +13,42 @@ class RepositoryBusy(TransientError):
 
 class UnknownCommit(PermanentError):
     """A commit that the mirror does not hold (pruned after a force-push, or never fetched)."""
+
+
+class WritesNotAcknowledged(TransientError):
+    """The store did not confirm every planned write or delete; the cursor stays (spec 2.3)."""
+
+    def __init__(self, source: str, doing: str, *, planned: int, acknowledged: int) -> None:
+        super().__init__(
+            f"{source}: Weaviate confirmed {acknowledged} of {planned} {doing}. The cursor stays; "
+            "run `huginn refresh` again."
+        )
+        self.source = source
+        self.doing = doing
+        self.planned = planned
+        self.acknowledged = acknowledged
+
+
+class CursorMoved(TransientError):
+    """Another run moved the cursor in the meantime; this step's commit is dropped."""
+
+
+class TooManyDeletes(PermanentError):
+    """A run would delete most of a source and was not told to (spec 2.7)."""
+
+    def __init__(self, source: str, deletes: int, stored: int) -> None:
+        super().__init__(
+            f"{source}: this run would delete {deletes} of {stored} passages; nothing was "
+            "deleted. If that is right, run `huginn refresh --allow-mass-delete`."
+        )
+        self.source = source
+        self.deletes = deletes
+        self.stored = stored
+
+
+class NameClash(PermanentError):
+    """Two different repositories under one name (spec 1.5)."""
+
+
+class SourcesFailed(PermanentError):
+    """One or more sources failed; the others are done (spec 5.5)."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from search.passage import Lines
+from search.ledger import SourceRecord
+from search.passage import Lines, Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class CommitMessage:
 
 
 class Repository(Protocol):
-    """One repository, read from the object store of its mirror, never from a checkout (spec 5.1)."""
+    """One repository, read from its mirror's object store, never a checkout (spec 5.1)."""
 
     def tip(self) -> str | None:
         """The full commit id at the tip (one ls-remote), None when it has no commit at all.
@@ -128,3 +129,52 @@ class StoredPassage:
     path: str
     blob: str
     commit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The named vectors of a passage: its own, and one per part (decision 0001)."""
+
+    window: Sequence[float]
+    parts: Sequence[Sequence[float]]
+
+
+class PassageWriter(Protocol):
+    """The only writer of passages. What it returns as acknowledged was read back from the store."""
+
+    def stored(
+        self,
+        source: str,
+        *,
+        paths: Sequence[str] | None = None,
+        commits: Sequence[str] | None = None,
+    ) -> Iterator[StoredPassage]:
+        """What the store holds of a source: all of it, or of these paths, or of these commits."""
+
+    def vectors(self, digests: Sequence[str]) -> dict[str, Vectors]:
+        """Vectors of any passage with one of these digests, of whatever source (spec 5.4)."""
+
+    def write(self, passages: Iterable[tuple[Passage, Vectors]]) -> set[str]:
+        """Writes by id and gives the ids that the store holds afterwards in just this form."""
+
+    def delete(self, ids: Sequence[str]) -> set[str]:
+        """Deletes and gives the ids that the store no longer holds."""
+
+    def count(self, source: str) -> int:
+        """How many passages the store holds of a source."""
+
+
+class Ledger(Protocol):
+    """One record per source, in the same Weaviate as the passages (spec 2.1, 2.2)."""
+
+    def record(self, source: str) -> SourceRecord:
+        """The source's record; a new one when there is none."""
+
+    def put(self, record: SourceRecord) -> None:
+        """Stores the record, acknowledged by reading it back."""
+
+    def records(self) -> dict[str, SourceRecord]:
+        """All records of this collection, by source id."""
+
+    def forget(self, source: str) -> None:
+        """Removes the record of a source whose passages are all gone."""

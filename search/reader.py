@@ -1,0 +1,134 @@
+"""Reads passages and the ledger. Nothing here writes; the key it is given may not either."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from search.analysis import analyse
+from search.collection import PARTS_VECTOR, WINDOW_VECTOR, CollectionMeta, ledger_name
+from search.connection import mapped_errors
+from search.errors import CollectionMissing
+from search.ledger import SourceRecord, record_id
+from search.query import OVER_FETCH
+
+if TYPE_CHECKING:
+    from weaviate import WeaviateClient
+
+ALPHA = 0.5
+"""Share of the vector side in the hybrid score (decision 0001)."""
+
+RETURNED = [
+    *("corpus", "source", "kind", "text", "trail", "authors", "start", "end"),
+    *("path", "blob", "first_line", "last_line", "columns", "commit"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The collection that the alias points at now, and what it was made with."""
+
+    name: str
+    meta: CollectionMeta
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One passage of one ranking. ``keyword`` and ``vector`` are the raw scores of the signals."""
+
+    id: str
+    score: float
+    keyword: float | None
+    vector: float | None
+    properties: Mapping[str, Any]
+
+
+class Reader:
+    """Look-ups by one client, for the passages behind one alias."""
+
+    def __init__(self, client: "WeaviateClient", alias: str) -> None:
+        """``client`` stays the caller's to close."""
+        self._client = client
+        self._alias = alias
+
+    def resolve(self) -> Resolved:
+        """Where the alias points, once per look-up (spec 2.5).
+
+        Raises:
+            CollectionMissing: nothing was ingested yet.
+        """
+        with mapped_errors("look the collection up"):
+            ledger = self._client.collections.get(ledger_name(self._alias))
+            if not ledger.exists() or not self._client.alias.exists(alias_name=self._alias):
+                raise CollectionMissing("Nothing was ingested yet. Run `huginn refresh` first.")
+            alias = self._client.alias.get(alias_name=self._alias)
+            name = alias.collection if alias else ""
+            meta = ledger.query.fetch_object_by_id(record_id("meta", name))
+        if meta is None:
+            raise CollectionMissing(
+                f"The collection {name} has no meta. Run `huginn refresh` to make it whole."
+            )
+        return Resolved(name, CollectionMeta.from_json(str(meta.properties["payload"])))
+
+    def records(self, collection: str) -> dict[str, SourceRecord]:
+        """The ledger's record of every source of ``collection``, by source id."""
+        from weaviate.classes.query import Filter
+
+        with mapped_errors("read the ledger"):
+            found = self._client.collections.get(ledger_name(self._alias)).query.fetch_objects(
+                filters=Filter.by_property("kind").equal("source")
+                & Filter.by_property("collection").equal(collection),
+                limit=10_000,
+                return_properties=["payload"],
+            )
+        records = [
+            SourceRecord.from_json(str(item.properties["payload"])) for item in found.objects
+        ]
+        return {record.source: record for record in sorted(records, key=lambda r: r.source)}
+
+    def hybrid(
+        self, collection: str, text: str, vector: Sequence[float], sources: Sequence[str]
+    ) -> list[Candidate]:
+        """The best passages of ``sources`` for one text, best first, ties by id.
+
+        A fixed number is asked for whatever the caller wants in the end, since the server's
+        scores shift with its limit (spec 6.2).
+        """
+        from weaviate.classes.query import (
+            Filter,
+            HybridFusion,
+            MetadataQuery,
+            TargetVectors,
+        )
+
+        with mapped_errors("search"):
+            found = self._client.collections.get(collection).query.hybrid(
+                query=analyse(text) or text,
+                query_properties=["keywords"],
+                vector={WINDOW_VECTOR: list(vector), PARTS_VECTOR: [list(vector)]},
+                target_vector=TargetVectors.average([WINDOW_VECTOR, PARTS_VECTOR]),
+                alpha=ALPHA,
+                fusion_type=HybridFusion.RELATIVE_SCORE,
+                filters=Filter.by_property("source").contains_any(list(sources)),
+                limit=OVER_FETCH,
+                return_metadata=MetadataQuery(score=True, explain_score=True),
+                return_properties=RETURNED,
+            )
+        candidates = [
+            Candidate(
+                id=str(item.uuid),
+                score=float(item.metadata.score or 0.0),
+                keyword=_signal(item.metadata.explain_score, "bm25"),
+                vector=_signal(item.metadata.explain_score, "nearVector"),
+                properties=item.properties,
+            )
+            for item in found.objects
+        ]
+        return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.id))
+
+
+def _signal(explanation: str | None, name: str) -> float | None:
+    """The original score of one side of the hybrid query, None if that side did not have it."""
+    pattern = rf"{name}\) Document \S+ original score (-?[\d.]+(?:e[+-]?\d+)?)"
+    found = re.search(pattern, explanation or "")
+    return float(found.group(1)) if found else None
