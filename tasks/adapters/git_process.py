@@ -44,7 +44,6 @@ _ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_FLUSH": "1",
 }
 # Set while git runs a hook: from within one, they would turn our commands to that repository.
 _INHERITED = (
@@ -112,7 +111,7 @@ def run(
         return Finished(None, b"", "")
     finally:
         stop(process)
-    return Finished(process.proc.returncode, output, errors.decode("utf-8", "replace"))
+    return Finished(process.poll(), output, errors.decode("utf-8", "replace"))
 
 
 def stop(process: Git.AutoInterrupt) -> None:
