@@ -134,6 +134,11 @@ def properties_of(passage: Passage) -> dict[str, Any]:
     return properties
 
 
+def fingerprint_of(passage: Passage) -> str:
+    """A digest of all stored properties but the time of ingestion: tells what differs."""
+    return str(properties_of(passage)["fingerprint"])
+
+
 def lines_of(properties: Mapping[str, Any]) -> Lines | None:
     """The line range of a stored passage, None for what is no file."""
     if properties.get("first_line") is None:

@@ -1,5 +1,7 @@
 """Errors of the write side. Their messages end with what to do next."""
 
+from collections.abc import Sequence
+
 from search.errors import PermanentError, TransientError
 
 
@@ -32,6 +34,13 @@ class WritesNotAcknowledged(TransientError):
 class CursorMoved(TransientError):
     """Another run moved the cursor in the meantime; this step's commit is dropped."""
 
+    def __init__(self, source: str) -> None:
+        super().__init__(
+            f"{source}: another run moved the cursor in the meantime. What this one wrote is kept; "
+            "run `huginn refresh` again when the other has ended."
+        )
+        self.source = source
+
 
 class TooManyDeletes(PermanentError):
     """A run would delete most of a source and was not told to (spec 2.7)."""
@@ -52,3 +61,30 @@ class NameClash(PermanentError):
 
 class SourcesFailed(PermanentError):
     """One or more sources failed; the others are done (spec 5.5)."""
+
+    def __init__(self, sources: Sequence[str], outcomes: Sequence[object]) -> None:
+        super().__init__(
+            f"{len(sources)} of {len(outcomes)} sources failed: {', '.join(sources)}. The others "
+            "are done; run `huginn refresh` again when the reason is mended."
+        )
+        self.sources = tuple(sources)
+        self.outcomes = tuple(outcomes)
+
+
+class SourceNotListed(PermanentError):
+    """A source was named that the settings do not list."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(
+            f"{source} is not listed. `huginn sources list` shows what is, `huginn sources add` "
+            "adds to it."
+        )
+        self.source = source
+
+
+class NoRunBegun(PermanentError):
+    """A step was asked for before its run had noted a target."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(f"{source}: no run has begun. Run `huginn refresh`.")
+        self.source = source

@@ -7,7 +7,7 @@ from search.ledger import Position, RepoCursor
 from tasks.errors import TooManyDeletes
 
 TreeMap = Mapping[str, tuple[str, str]]
-"""Path → (mode, blob id)."""
+"""Path → (how the tree presents it, blob id)."""
 
 FIRST = Position("files")
 MOST_TARGETS = 8
@@ -38,6 +38,11 @@ def begun(cursor: RepoCursor, target: str, *, rules: str, admission: str) -> Rep
 def set_aside(cursor: RepoCursor) -> RepoCursor:
     """No longer vouching for the held commit, but remembering it (spec 2.3)."""
     return replace(cursor, commit=None, last_commit=cursor.commit or cursor.last_commit)
+
+
+def restarted(cursor: RepoCursor) -> RepoCursor:
+    """As if no run had ever begun, but remembering the last commit: everything is gone through."""
+    return replace(set_aside(cursor), targets=(), position=None)
 
 
 def arrived(cursor: RepoCursor) -> RepoCursor:

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from search.analysis import analyse
+
 from search.passage import Passage, passage_id
 from tasks.ports import Chunk, CommitMessage
 
-SEPARATOR = " › "
+SEPARATOR = " › "  # noqa: RUF001  # meant: no such sign stands in a heading or a symbol
 
 
 def file_passages(
@@ -20,7 +21,6 @@ def file_passages(
     return [
         _passage(
             key=("file", repository, path, part),
-            kind="file",
             chunk=chunk,
             rules=rules,
             path=path,
@@ -37,7 +37,6 @@ def commit_passages(
     return [
         _passage(
             key=("commit", repository, commit.sha, part),
-            kind="commit",
             chunk=chunk,
             rules=rules,
             commit=commit,
@@ -54,7 +53,6 @@ def embedded_text(trail: Sequence[str], text: str) -> str:
 def _passage(
     *,
     key: tuple[str, str, str, int],
-    kind: str,
     chunk: Chunk,
     rules: str,
     path: str = "",

@@ -1,0 +1,53 @@
+"""What a run did, as numbers: for the terminal, for ``--json`` and as a Prefect artifact."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from tasks.domain.acknowledgement import Counts
+from tasks.errors import SourcesFailed
+from tasks.runtime import create_table_artifact
+
+Result = Literal["done", "unchanged", "removed", "failed"]
+
+ARTIFACT_KEY = "huginn-run"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one source in one run: ids and numbers only (spec 7.3)."""
+
+    source: str
+    result: Result
+    target: str | None = None
+    counts: Counts = Counts()
+    reason: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def publish(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Leaves the run's report with Prefect, then fails the run if a source failed.
+
+    Raises:
+        SourcesFailed: names each source that failed, and carries the outcomes.
+    """
+    create_table_artifact(
+        table=[_row(outcome) for outcome in outcomes] or [{"source": "none"}],
+        key=ARTIFACT_KEY,
+        description="Sources of this run: ids and counts.",
+    )
+    failed = [outcome.source for outcome in outcomes if outcome.result == "failed"]
+    if failed:
+        raise SourcesFailed(failed, outcomes)
+    return list(outcomes)
+
+
+def _row(outcome: Outcome) -> dict[str, Any]:
+    counts = asdict(outcome.counts)
+    for name in ("skipped", "scrubbed"):
+        counts[name] = ", ".join(f"{key} {value}" for key, value in counts[name].items())
+    head = {"source": outcome.source, "result": outcome.result, "commit": outcome.target or ""}
+    return head | counts | {"reason": outcome.reason or ""}

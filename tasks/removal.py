@@ -1,0 +1,33 @@
+"""Removing a source that is no longer listed: passages first, the record last (spec 1.5)."""
+
+from dataclasses import replace
+
+from tasks.bootstrap import Store
+from tasks.domain.acknowledgement import Acknowledgement, Confirmation, Counts
+from tasks.domain.batches import batched
+from tasks.domain.cursors import set_aside
+
+AT_ONCE = 5_000
+
+
+def remove(store: Store, source: str) -> Acknowledgement:
+    """Deletes all passages of ``source``, then forgets it; run again after a crash, it goes on.
+
+    An exclusion is never held back by the guard against mass deletes (spec 2.7).
+    """
+    record = store.ledger.record(source)
+    record = replace(record, state="deleting", cursor=set_aside(record.cursor))
+    store.ledger.put(record)
+    ids = [each.id for each in store.writer.stored(source)]
+    gone: set[str] = set()
+    for some in batched(ids, AT_ONCE):
+        gone |= store.writer.delete(some)
+    acknowledgement = Acknowledgement(
+        source=source,
+        before=record.cursor,
+        after=record.cursor,
+        deletes=Confirmation.of(ids, gone),
+        counts=Counts(deleted=len(gone)),
+    )
+    store.ledger.forget(source)
+    return acknowledgement

@@ -1,0 +1,46 @@
+"""A batch of commit messages: read, scrubbed, cut (spec 5.2)."""
+
+from collections import Counter
+
+from search.ledger import Position, RepoCursor
+from search.passage import Passage
+from tasks.bootstrap import RepoContext
+from tasks.domain.acknowledgement import Counts
+from tasks.domain.commits import skip_commit
+from tasks.domain.passages import commit_passages
+from tasks.repo_plan import Plan
+from tasks.repo_step import Step
+
+MOST_COMMITS = 1_000
+
+
+def next_commits(context: RepoContext, plan: Plan, cursor: RepoCursor) -> Step:
+    """The batch of commits after the cursor's position, oldest first."""
+    done = cursor.position.done if cursor.position else 0
+    shas = plan.commits[done : done + MOST_COMMITS]
+    skipped: Counter[str] = Counter()
+    scrubbed: Counter[str] = Counter()
+    taken = []
+    for commit in context.repository.commit_messages(shas):
+        reason = skip_commit(
+            commit,
+            merges=context.settings.forge.merge_commits,
+            bots=context.settings.forge.bot_commits,
+        )
+        if reason:
+            skipped[reason] += 1
+        else:
+            taken.append(commit)
+    passages: list[Passage] = []
+    cleaned = context.scrubber.scrub([commit.message.strip() for commit in taken])
+    for commit, clean in zip(taken, cleaned, strict=True):
+        scrubbed.update(dict(clean.counts))
+        chunks = context.chunker.chunks("", clean.text)
+        passages += commit_passages(context.listed.name, commit, chunks, rules=context.commit_rules)
+    last = done + len(shas) >= len(plan.commits)
+    return Step(
+        next=Position("deletes") if last else Position("commits", done=done + len(shas)),
+        commits=tuple(shas),
+        passages=tuple(passages),
+        counts=Counts(commits=len(shas), skipped=dict(skipped), scrubbed=dict(scrubbed)),
+    )

@@ -1,0 +1,32 @@
+"""The settings of the write side: those of ``search.settings``, with what a run is about."""
+
+import os
+from pathlib import Path
+
+from search.listing import RepositorySettings
+from search.settings import Settings, load_settings
+from tasks.adapters.repositories import default_repository
+
+
+def run_settings() -> tuple[Settings, bool]:
+    """The settings in force, and whether their list of sources is the user's own.
+
+    Without any listed source the one source is the repository you stand in; then nothing is ever
+    removed for not being listed (spec 1.5).
+    """
+    settings = load_settings()
+    if settings.repositories:
+        return settings, True
+    here = default_repository(Path.cwd())
+    return settings.model_copy(update={"repositories": (here,)}), False
+
+
+def use_config(path: Path | None) -> None:
+    """Makes ``path`` the settings file of this process and of what it starts."""
+    if path is not None:
+        os.environ["HUGINN_CONFIG"] = str(path.absolute())
+
+
+def repository_named(settings: Settings, name: str) -> RepositorySettings | None:
+    """The listed repository of that name."""
+    return next((each for each in settings.repositories if each.name == name), None)

@@ -1,0 +1,72 @@
+"""The Prefect tasks: thin wrappers around plain functions. Their parameters are names and flags."""
+
+from search.errors import HuginnError
+from tasks import commit, discover, removal, repos
+from tasks.bootstrap import open_repo, open_store
+from tasks.domain.acknowledgement import Acknowledgement, Counts
+from tasks.errors import SourceNotListed
+from tasks.runtime import EFFECTS, task
+from tasks.settings import run_settings
+
+
+@task(task_run_name="discover", **EFFECTS)
+def discover_sources() -> discover.Discovered:
+    """Which sources have news."""
+    return discover.discover()
+
+
+@task(task_run_name="listed", **EFFECTS)
+def listed_repositories(source: str | None) -> list[str]:
+    """Names of the listed repositories, or of the one that ``source`` means."""
+    settings, _ = run_settings()
+    names = [each.name for each in settings.repositories]
+    wanted = source.removeprefix("repo:") if source else None
+    if wanted is not None and wanted not in names:
+        raise SourceNotListed(f"repo:{wanted}")
+    return [name for name in names if wanted in (None, name)]
+
+
+@task(task_run_name="begin:{name}", **EFFECTS)
+def begin_repo(name: str, *, from_start: bool) -> repos.Begun:
+    """Fetches a repository and notes in the ledger where the run goes."""
+    with open_repo(name) as context:
+        return repos.begin(context, from_start=from_start)
+
+
+@task(task_run_name="upsert:{name}", **EFFECTS)
+def upsert_repo(name: str, *, allow_mass_delete: bool) -> Acknowledgement:
+    """One step of a repository; gives what the store acknowledged."""
+    with open_repo(name) as context:
+        return repos.upsert(context, allow_mass_delete=allow_mass_delete)
+
+
+@task(task_run_name="commit_cursor:{acknowledgement.source}", **EFFECTS)
+def commit_cursor(acknowledgement: Acknowledgement) -> bool:
+    """Moves the cursor; runs only on an acknowledgement. True: the source is caught up."""
+    settings, _ = run_settings()
+    with open_store(settings) as store:
+        commit.commit(store, acknowledgement)
+    return acknowledgement.finished
+
+
+@task(task_run_name="remove:{source}", **EFFECTS)
+def remove_source(source: str) -> Counts:
+    """Removes a source that is no longer listed; gives what was deleted."""
+    settings, _ = run_settings()
+    with open_store(settings) as store:
+        return removal.remove(store, source).counts
+
+
+@task(task_run_name="mark_failed:{source}", **EFFECTS)
+def mark_failed(source: str, reason: str) -> None:
+    """Notes in the ledger why a source failed."""
+    settings, _ = run_settings()
+    with open_store(settings) as store:
+        commit.mark_failed(store, source, reason)
+
+
+def reason_of(error: BaseException) -> str:
+    """Why something failed, without a word that could be somebody's text (spec 7.3)."""
+    if isinstance(error, HuginnError):
+        return str(error)
+    return f"{type(error).__name__} (a bug; the log of the run has where)"
