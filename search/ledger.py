@@ -54,13 +54,16 @@ class RepoCursor:
 
 @dataclass(frozen=True, slots=True)
 class SourceRecord:
-    """The ledger's one record of a source. Times are UTC; ``reason`` says why it is not current."""
+    """The ledger's one record of a source.
+
+    ``identity`` is the address it is a clone of, without user or token. ``reason`` says why it is
+    not current. Times are UTC.
+    """
 
     source: str
     state: State = "new"
     cursor: RepoCursor = RepoCursor()
     identity: str = ""
-    remote: str | None = None
     label: str | None = None
     reason: str | None = None
     passages: int = 0

@@ -200,11 +200,11 @@ def _citation(found: Mapping[str, Any], records: Mapping[str, SourceRecord]) -> 
     record = records.get(found["source"]) or SourceRecord(found["source"])
     name = found["source"].removeprefix("repo:")
     if found["kind"] == "commit":
-        link = commit_link(record.remote, found["commit"])
+        link = commit_link(record.identity, found["commit"])
         return Citation(name, found["commit"], link=link)
     commit = record.commit_of(found["path"])
     lines = lines_of(found)
     link = None
     if commit and lines:
-        link = permalink(record.remote, commit, found["path"], lines.first, lines.last)
+        link = permalink(record.identity, commit, found["path"], lines.first, lines.last)
     return Citation(name, commit, found["path"], found["blob"], lines, link)

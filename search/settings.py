@@ -34,6 +34,7 @@ from search.listing import RepositorySettings
 WEAVIATE_VERSION = "1.39.0"  # the one place that pins it
 BUNDLED_MODEL = "all-MiniLM-L6-v2"
 CONFIG_NAME = "huginn.toml"
+CONFIG_VARIABLE = "HUGINN_CONFIG"
 
 
 class _Section(BaseModel):
@@ -119,9 +120,8 @@ class Settings(BaseSettings):
 
 def config_path(named: Path | None = None) -> Path | None:
     """The settings file in force, or None. A named file that is missing is an error."""
-    chosen = named or (
-        Path(os.environ["HUGINN_CONFIG"]) if os.environ.get("HUGINN_CONFIG") else None
-    )
+    variable = os.environ.get(CONFIG_VARIABLE)
+    chosen = named or (Path(variable) if variable else None)
     if chosen is not None:
         if not chosen.is_file():
             raise SettingsError(

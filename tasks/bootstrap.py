@@ -19,7 +19,8 @@ from search.settings import EmbedderSettings, Settings
 from tasks.adapters.chunking import CHUNKING_VERSION, StructureChunker
 from tasks.adapters.ledger import WeaviateLedger
 from tasks.adapters.passage_writer import WeaviatePassageWriter
-from tasks.adapters.repositories import GitRepository, identity, remote_address
+from tasks.adapters.git_places import identity
+from tasks.adapters.repositories import GitRepository
 from tasks.adapters.schema import ensure_collection
 from tasks.adapters.scrubbing import BetterleaksScrubber
 from tasks.domain.commits import COMMITS_VERSION
@@ -62,7 +63,6 @@ class RepoContext:
     commit_rules: str
     admission: str
     identity: str
-    remote: str | None
 
 
 @contextmanager
@@ -111,7 +111,6 @@ def open_repo(name: str) -> Iterator[RepoContext]:
             commit_rules=commit_rules_version(settings),
             admission=admission_version(settings, listed),
             identity=identity(listed),
-            remote=remote_address(listed),
         )
 
 

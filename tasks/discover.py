@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from search.errors import HuginnError
 from search.listing import RepositorySettings
 from search.settings import Settings
-from tasks.adapters.repositories import GitRepository, identity
+from tasks.adapters.git_places import identity
+from tasks.adapters.repositories import GitRepository
 from tasks.bootstrap import Store, admission_version, open_store, rules_version
 from tasks.repos import is_current
 from tasks.settings import run_settings

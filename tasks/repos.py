@@ -51,7 +51,6 @@ def begin(context: RepoContext, *, from_start: bool = False) -> Begun:
     record = replace(
         record,
         identity=context.identity,
-        remote=context.remote,
         label=context.listed.label,
         last_attempt=datetime.now(UTC),
     )

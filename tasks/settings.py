@@ -1,11 +1,10 @@
 """The settings of the write side: those of ``search.settings``, with what a run is about."""
 
-import os
 from pathlib import Path
 
 from search.listing import RepositorySettings
 from search.settings import Settings, load_settings
-from tasks.adapters.repositories import default_repository
+from tasks.adapters.git_places import default_repository
 
 
 def run_settings() -> tuple[Settings, bool]:
@@ -19,12 +18,6 @@ def run_settings() -> tuple[Settings, bool]:
         return settings, True
     here = default_repository(Path.cwd())
     return settings.model_copy(update={"repositories": (here,)}), False
-
-
-def use_config(path: Path | None) -> None:
-    """Makes ``path`` the settings file of this process and of what it starts."""
-    if path is not None:
-        os.environ["HUGINN_CONFIG"] = str(path.absolute())
 
 
 def repository_named(settings: Settings, name: str) -> RepositorySettings | None:

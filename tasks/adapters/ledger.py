@@ -79,4 +79,3 @@ class WeaviateLedger:
             self._objects.data.insert_many([DataObject(uuid=identifier, properties=properties)])
         if self._payload(identifier) != payload:
             raise WritesNotAcknowledged(source or kind, "records", planned=1, acknowledged=0)
-

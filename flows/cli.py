@@ -1,0 +1,186 @@
+"""``huginn``: the operator's command."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+FAILED, USAGE = 1, 2
+"""Exit codes besides 0."""
+
+_config = click.option(
+    "--config", type=click.Path(path_type=Path), help="The settings file [default: huginn.toml]."
+)
+_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+_mass = click.option(
+    "--allow-mass-delete",
+    is_flag=True,
+    help="Go on even if more than half of a source would be deleted.",
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="huginn", prog_name="huginn")
+def main() -> None:
+    """Keep a community's repositories (and rooms) searchable.
+
+    \b
+    huginn refresh              bring everything that is listed up to date
+    huginn sources add NAME URL list one more repository
+    huginn-search "words"       look things up
+
+    Without any settings the one source is the repository you stand in.
+    """
+
+
+@main.command()
+@_config
+@_mass
+@_json
+def refresh(config: Path | None, allow_mass_delete: bool, as_json: bool) -> None:  # noqa: FBT001
+    """Bring every listed source up to date, and remove those no longer listed."""
+    from flows.running import run_refresh
+
+    _run(config, lambda: run_refresh(allow_mass_delete=allow_mass_delete, as_json=as_json))
+
+
+@main.command()
+@click.argument("source", required=False)
+@click.option("--all", "everything", is_flag=True, help="All listed sources.")
+@_config
+@_mass
+@_json
+def backfill(
+    source: str | None,
+    everything: bool,  # noqa: FBT001
+    config: Path | None,
+    allow_mass_delete: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Go through SOURCE (repo:NAME, or NAME) from the start, whatever its cursor says.
+
+    What is stored already and right is left alone; no text is embedded twice.
+    """
+    if bool(source) == everything:
+        raise click.UsageError("Give one SOURCE, or --all.")
+    from flows.running import run_backfill
+
+    _run(
+        config,
+        lambda: run_backfill(source, allow_mass_delete=allow_mass_delete, as_json=as_json),
+    )
+
+
+@main.group()
+def sources() -> None:
+    """List, add and remove the sources in the settings file."""
+
+
+@sources.command("list")
+@_config
+@_json
+def sources_list(config: Path | None, as_json: bool) -> None:  # noqa: FBT001
+    """Show what is listed, and what the collection holds of it."""
+    from flows.listing import show
+
+    _run(config, lambda: show(as_json=as_json))
+
+
+@sources.command("add")
+@click.argument("name")
+@click.argument("address")
+@click.option("--branch", help="Follow this branch instead of the default one.")
+@click.option("--include", multiple=True, metavar="GLOB", help="Take only these paths.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these paths out.")
+@click.option("--label", help="A name for people.")
+@_config
+def sources_add(
+    name: str,
+    address: str,
+    branch: str | None,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    label: str | None,
+    config: Path | None,
+) -> None:
+    """List the repository at ADDRESS (a URL or a folder) under NAME."""
+    from flows.listing import add
+
+    entry = {
+        "name": name,
+        "url": address,
+        "branch": branch,
+        "include": list(include),
+        "exclude": list(exclude),
+        "label": label,
+    }
+    _run(config, lambda: add({key: value for key, value in entry.items() if value}))
+
+
+@sources.command("remove")
+@click.argument("name")
+@_config
+def sources_remove(name: str, config: Path | None) -> None:
+    """No longer list NAME: hidden from look-ups at once, removed by the next `huginn refresh`."""
+    from flows.listing import remove
+
+    _run(config, lambda: remove(name.removeprefix("repo:")))
+
+
+@main.command()
+@click.option("--foreground", is_flag=True, help="Stay in the foreground, for service managers.")
+@_config
+def up(foreground: bool, config: Path | None) -> None:  # noqa: FBT001
+    """Start Huginn's own Weaviate. It stays up between commands."""
+    from flows.server import start
+
+    _run(config, lambda: start(foreground=foreground))
+
+
+@main.command()
+@_config
+def down(config: Path | None) -> None:
+    """Stop Huginn's own Weaviate."""
+    from flows.server import stop
+
+    _run(config, stop)
+
+
+@main.command()
+@_config
+@_json
+def status(config: Path | None, as_json: bool) -> None:  # noqa: FBT001
+    """Tell whether Huginn's own Weaviate runs, and where its data is."""
+    from flows.server import status as show
+
+    _run(config, lambda: show(as_json=as_json))
+
+
+def _run(config: Path | None, command: Callable[[], int]) -> None:
+    """Runs ``command`` with the settings file in force; errors become a line and an exit code."""
+    from search.settings import CONFIG_VARIABLE
+
+    if config is not None:
+        os.environ[CONFIG_VARIABLE] = str(config.absolute())
+    with _told_errors():
+        sys.exit(command())
+
+
+@contextmanager
+def _told_errors() -> Iterator[None]:
+    from search.errors import HuginnError, UsageError
+
+    try:
+        yield
+    except UsageError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(USAGE)
+    except HuginnError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(FAILED)
+    except KeyboardInterrupt:
+        click.echo("stopped: what was acknowledged is kept, the next run goes on from there", err=True)
+        sys.exit(130)

@@ -1,0 +1,88 @@
+"""What the operator sees of a run: progress on a terminal, plain lines elsewhere, the report."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from flows.report import Outcome
+from tasks.progress import Silence, listen
+
+
+class Display:
+    """Listens to the work. Prefect's threads call it; rich's progress is thread-safe."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._bars: dict[str, int] = {}
+
+    def say(self, message: str) -> None:
+        """A line above the bars."""
+        self._progress.console.print(message, markup=False, highlight=False)
+
+    def expect(self, source: str, total: int) -> None:
+        """A bar of its own per source."""
+        if source in self._bars:
+            self._progress.reset(self._bars[source], total=total)
+        else:
+            self._bars[source] = self._progress.add_task(source, total=total)
+
+    def advance(self, source: str, done: int) -> None:
+        """Files and commits behind it."""
+        if source in self._bars:
+            self._progress.advance(self._bars[source], done)
+
+
+@contextmanager
+def displayed() -> Iterator[Display]:
+    """Shows progress on standard error for as long as it is open."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("files and commits"),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        display = Display(progress)
+        listen(display)
+        try:
+            yield display
+        finally:
+            listen(Silence())
+
+
+def report(outcomes: Sequence[Outcome], *, as_json: bool) -> None:
+    """The run's report: one line per source, or one JSON document."""
+    if as_json:
+        document = {"schema": "huginn.run/1", "sources": [each.as_dict() for each in outcomes]}
+        click.echo(json.dumps(document, indent=2))
+        return
+    for outcome in outcomes:
+        click.echo(_line(outcome))
+        counts = outcome.counts
+        for word, numbers in (("skipped", counts.skipped), ("scrubbed", counts.scrubbed)):
+            if numbers:
+                told = ", ".join(f"{key} {value}" for key, value in numbers.items())
+                click.echo(f"    {word}: {told}")
+    embedded = sum(outcome.counts.embedded for outcome in outcomes)
+    click.echo(f"{len(outcomes)} sources, {embedded} texts embedded")
+
+
+def _line(outcome: Outcome) -> str:
+    counts = outcome.counts
+    if outcome.result == "failed":
+        return f"{outcome.source}: failed: {outcome.reason}"
+    if outcome.result == "unchanged":
+        return f"{outcome.source}: unchanged"
+    if outcome.result == "removed":
+        return f"{outcome.source}: removed, {counts.deleted} passages deleted"
+    return (
+        f"{outcome.source}: at {(outcome.target or '')[:12]}, {counts.files} files and "
+        f"{counts.commits} commits looked at, {counts.written} passages written, "
+        f"{counts.unchanged} unchanged, {counts.deleted} deleted, {counts.embedded} embedded"
+    )

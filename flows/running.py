@@ -1,0 +1,40 @@
+"""Runs a flow from the command line, on this machine: look first, load Prefect only for work."""
+
+from collections.abc import Callable
+
+from flows.display import displayed, report
+from flows.report import Outcome
+from tasks.discover import discover
+from tasks.errors import SourcesFailed
+
+FAILED = 1
+
+
+def run_refresh(*, allow_mass_delete: bool, as_json: bool) -> int:
+    """``huginn refresh``: with nothing new only freshness is written, and Prefect stays out."""
+    with displayed():
+        found = discover()
+    if found.nothing_to_do:
+        report([Outcome(source, "unchanged") for source in found.unchanged], as_json=as_json)
+        return 0
+    from flows.refresh import refresh
+
+    return _run(lambda: refresh(allow_mass_delete=allow_mass_delete), as_json=as_json)
+
+
+def run_backfill(source: str | None, *, allow_mass_delete: bool, as_json: bool) -> int:
+    """``huginn backfill``."""
+    from flows.backfill import backfill
+
+    return _run(lambda: backfill(source, allow_mass_delete=allow_mass_delete), as_json=as_json)
+
+
+def _run(flow: Callable[[], list[Outcome]], *, as_json: bool) -> int:
+    try:
+        with displayed():
+            outcomes = flow()
+    except SourcesFailed as error:
+        report(error.outcomes, as_json=as_json)
+        return FAILED
+    report(outcomes, as_json=as_json)
+    return 0
