@@ -110,6 +110,7 @@ class Mirror:
                 form = [f"--object-format={kind}", "--template="]
                 self._git.output("init", "--quiet", "--bare", *form, "--", str(made))
             self._update(made, ref)
+            self._drop_other_refs(made)
             self._check(made, wanted)
             self._remove(self.path)
             made.rename(self.path)
@@ -132,6 +133,13 @@ class Mirror:
             f"+{ref}:{_TIP}",
             git_dir=mirror,
         )
+
+    def _drop_other_refs(self, mirror: Path) -> None:
+        """A clone's branch would stand still for ever and keep what it leads to."""
+        listing = ("for-each-ref", "--format=delete %(refname)", "refs/heads")
+        others = self._git.output(*listing, git_dir=mirror)
+        self._git.output("update-ref", "--stdin", git_dir=mirror, stdin=others)
+        self._git.output("symbolic-ref", "HEAD", _TIP, git_dir=mirror)
 
     def _check(self, mirror: Path, wanted: str) -> None:
         tip = self._tip(mirror)
