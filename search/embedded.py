@@ -28,24 +28,21 @@ recovers from. ``server.json`` stays after a stop: it remembers the ports.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import psutil
-
 from search import embedded_foreground, embedded_holder, embedded_start
 from search.embedded_home import Home, Server, home_of, recorded
 from search.embedded_keys import Keys, read_keys
 from search.embedded_process import process_of
+from search.embedded_stop import STOP_SECONDS, stop_server
 from search.errors import PermanentError
 from search.settings import WEAVIATE_VERSION, Settings
 
 Progress = Callable[[str], None]
-
-STOP_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,27 +124,13 @@ def stop(settings: Settings, timeout: float = STOP_SECONDS) -> bool:
     Raises:
         PermanentError: it survived both.
     """
-    processes = {process for server in _live(home_of(settings)) if (process := process_of(server))}
-    if not processes:
-        return False
-    for process in processes:
-        with suppress(psutil.NoSuchProcess):
-            process.terminate()
-    _, alive = psutil.wait_procs(processes, timeout)
-    for process in alive:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
-    _, alive = psutil.wait_procs(alive, STOP_SECONDS)
-    if alive:
-        numbers = ", ".join(str(process.pid) for process in alive)
-        raise PermanentError(f"Weaviate (pid {numbers}) cannot be ended: end it by hand.")
-    return True
+    return stop_server(home_of(settings), timeout)
 
 
 def status(settings: Settings) -> Status:
     """The state of things; changes nothing and waits for nothing."""
     home = home_of(settings)
-    server = next(_live(home), None)
+    server = next(embedded_holder.live(home), None)
     return Status(
         running=server is not None,
         ready=server is not None and server.ready,
@@ -170,15 +153,7 @@ def run_foreground(settings: Settings, progress: Progress) -> None:
         PermanentError: one is running already, or as ``ensure_running``.
         ServerUnavailable: it ended by itself.
     """
-    embedded_foreground.supervise(settings, progress, stop)
-
-
-def _live(home: Home) -> Iterator[Server]:
-    """The recorded server if it lives, then others of ours on the same data folder."""
-    server = recorded(home)
-    if server is not None and process_of(server) is not None:
-        yield server
-    yield from embedded_holder.ours(home)
+    embedded_foreground.supervise(settings, progress)
 
 
 def _reason(home: Home, server: Server | None) -> str | None:

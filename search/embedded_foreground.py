@@ -11,13 +11,12 @@ from search.embedded_home import home_of
 from search.embedded_process import process_of
 from search.embedded_ready import log_tail
 from search.embedded_start import start
+from search.embedded_stop import stop_server
 from search.errors import PermanentError, ServerUnavailable
 from search.settings import Settings
 
 
-def supervise(
-    settings: Settings, progress: Callable[[str], None], stop: Callable[[Settings], bool]
-) -> None:
+def supervise(settings: Settings, progress: Callable[[str], None]) -> None:
     """Starts the server and stays with it; returns after SIGTERM or SIGINT stopped it in order.
 
     Others find it by the same state file. Only for the main thread: it takes over both signals.
@@ -41,7 +40,7 @@ def supervise(
             code = process.wait() if process is not None else None
         except _StopAsked:
             _notify("STOPPING=1")
-            stop(settings)
+            stop_server(home)
             return
     raise ServerUnavailable(
         f"Weaviate (pid {server.pid}) ended by itself ({code}). Its last log lines:\n"

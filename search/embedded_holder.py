@@ -9,9 +9,9 @@ from pathlib import Path
 
 import psutil
 
-from search.embedded_home import Home, Server
+from search.embedded_home import Home, Server, recorded
 from search.embedded_ports import Ports
-from search.embedded_process import MARK
+from search.embedded_process import MARK, is_live, process_of
 from search.settings import WEAVIATE_VERSION
 
 _LOCKED_FILES = ("schema.db", "raft/raft.db")  # Weaviate keeps a lock on them for its life
@@ -33,6 +33,14 @@ def ours(home: Home) -> Iterator[Server]:
                 continue
 
 
+def live(home: Home) -> Iterator[Server]:
+    """The recorded server if it lives, then every one of ours (it may come twice)."""
+    server = recorded(home)
+    if server is not None and process_of(server) is not None:
+        yield server
+    yield from ours(home)
+
+
 def foreign(home: Home) -> str | None:
     """Another process on the data folder, in words with its pid where it can be had."""
     for process, seen in _users_of(home):
@@ -52,7 +60,7 @@ def _users_of(home: Home) -> Iterator[tuple[psutil.Process, Mapping[str, str]]]:
         try:
             seen = process.environ()
             given = seen.get("PERSISTENCE_DATA_PATH")
-            if not given or process.status() == psutil.STATUS_ZOMBIE:
+            if not given or not is_live(process):
                 continue
             if (Path(process.cwd()) / given).resolve() == home.data:
                 yield process, seen

@@ -2,7 +2,8 @@
 
 import os
 import subprocess
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +21,7 @@ MARK = {"STARTED_BY": "huginn"}
 # All that the server sees of the caller's environment: no secret, nothing meant for another server.
 _INHERITED = ("PATH", "HOME", "TMPDIR", "TZ", "LANG", "GOMAXPROCS", "GOMEMLIMIT", "GOGC")
 _SAME_START_SECONDS = 1.0
+_POLL_SECONDS = 0.05
 _children: list["subprocess.Popen[bytes]"] = []  # kept to be reaped, and so that none is collected
 
 
@@ -105,15 +107,32 @@ def spawn(home: Home, binary: Path, ports: Ports, keys: Keys) -> Server:
 
 def process_of(server: Server) -> psutil.Process | None:
     """The server's process if it lives and is the very one that was started."""
-    _children[:] = [child for child in _children if child.poll() is None]
     try:
         process = psutil.Process(server.pid)
-        if process.status() == psutil.STATUS_ZOMBIE:
-            return None
         started = process.create_time()
     except (psutil.Error, ValueError):
         return None
-    return process if abs(started - server.created) < _SAME_START_SECONDS else None
+    same = abs(started - server.created) < _SAME_START_SECONDS
+    return process if same and is_live(process) else None
+
+
+def is_live(process: psutil.Process) -> bool:
+    """Whether it runs. One that ended but was not reaped by whoever started it does not."""
+    _children[:] = [child for child in _children if child.poll() is None]
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def still_live(processes: Iterable[psutil.Process], timeout: float) -> list[psutil.Process]:
+    """Those that still run after at most ``timeout`` seconds."""
+    deadline = time.monotonic() + timeout
+    left = [process for process in processes if is_live(process)]
+    while left and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+        left = [process for process in left if is_live(process)]
+    return left
 
 
 def listens_on(process: psutil.Process) -> set[int]:

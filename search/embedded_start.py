@@ -16,7 +16,7 @@ from search.binary import find_binary
 from search.embedded_home import Home, Server, home_of, prepare, record, recorded
 from search.embedded_keys import made_keys, read_keys
 from search.embedded_ports import Ports, are_free, free_ports
-from search.embedded_process import process_of, spawn
+from search.embedded_process import process_of, spawn, still_live
 from search.embedded_ready import Ended, PortLost, wait_until_ready
 from search.errors import PermanentError, ServerUnavailable
 from search.locking import StillHeld, locked
@@ -128,7 +128,7 @@ def _end(server: Server) -> None:
     if process is not None:
         with suppress(psutil.Error):
             process.kill()
-            process.wait(_KILL_SECONDS)
+        still_live([process], _KILL_SECONDS)
 
 
 def _refuse_foreign_holder(home: Home) -> None:

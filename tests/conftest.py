@@ -1,0 +1,57 @@
+"""Fixtures for every test. Servers are real; each session has its own, in a folder of its own."""
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from search import embedded
+from search.settings import Settings
+from tests.support.weaviate_server import (
+    BINARY_VARIABLE,
+    running_server,
+    settings_in,
+    weaviate_binary,
+)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_settings_from_outside() -> Iterator[None]:
+    """HUGINN_… variables are stronger than anything a test passes: none of the user's may count."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [*os.environ]:
+            if name.startswith("HUGINN_") and name != BINARY_VARIABLE:
+                patch.delenv(name)
+        yield
+
+
+@pytest.fixture(scope="session")
+def binary(_no_settings_from_outside: None) -> Path:
+    """A real ``weaviate-server`` of the pinned version."""
+    return weaviate_binary()
+
+
+@pytest.fixture(scope="session")
+def _session_settings(binary: Path, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    return settings_in(tmp_path_factory.mktemp("huginn"), binary)
+
+
+@pytest.fixture(scope="session")
+def weaviate_server(_session_settings: Settings) -> Iterator[embedded.Server]:
+    """The session's one Weaviate, up and ready."""
+    with running_server(_session_settings) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def server_settings(_session_settings: Settings, weaviate_server: embedded.Server) -> Settings:
+    """Settings of the session's Weaviate, which is up; its folders are the session's own."""
+    return _session_settings
+
+
+@pytest.fixture
+def collection_name() -> str:
+    """A collection that nobody else uses."""
+    return f"Test{uuid.uuid4().hex}"
