@@ -59,7 +59,7 @@ _ROWS = (
         r"not our ref|couldn't find remote ref|no such remote ref",
         RepositoryBusy,
         "it changed while it was being read",
-        "The next run reads the new state.",
+        "The next run reads the new state; if this comes back, run git fsck in it.",
     ),
     _Row(
         r"corruption on the remote side|remote: (fatal|error):.*(bad|corrupt|missing)",
@@ -99,7 +99,8 @@ _ROWS = (
         r"not a git repository: |bad config|corrupt|bad (object|tree|signature)|unable to unpack"
         r"|inflate|is empty|cannot lock ref|\.lock': File exists|not send all necessary objects"
         r"|[Mm]issing (blob|tree|commit|necessary)|unable to read|packfile|unresolved delta"
-        r"|Failed to traverse parents|not a tree object|revision walk setup failed",
+        r"|ould not read [0-9a-f]{40}|Failed to traverse parents|not a tree object"
+        r"|revision walk setup failed",
         MirrorDamaged,
         "its mirror in the cache is damaged",
         "Remove the mirror from cache_dir; the next run clones it anew.",
