@@ -15,6 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$"
 _SCHEMES = {"https", "http", "ssh", "git", "file"}
 _SCP = re.compile(r"^(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*:(?![/\\]{2})[^:].*$")
+_NO_BRANCH = re.compile(r"^$|^-|(^|/)\.|//|^/|/$|\.lock(/|$)|\.$|\.\.|@\{|[ ~^:?*\[\\]")
+_NO_CREDENTIALS = (
+    "carries a user name or token: take it out and let git's credential helper give it"
+)
 
 
 def checked_address(value: str) -> str:
@@ -32,28 +36,42 @@ def checked_address(value: str) -> str:
     if re.match(r"^[A-Za-z0-9+.-]*::", address):
         raise ValueError("transport helpers (ext:: and the like) are refused: use https:// or ssh")
     if "://" in address:
-        parts = urlsplit(address)
-        if parts.scheme.lower() not in _SCHEMES:
-            raise ValueError(f"{parts.scheme}:// is not one of {', '.join(sorted(_SCHEMES))}")
-        secret = parts.password is not None or (parts.username and parts.scheme.startswith("http"))
-        if secret:
-            raise ValueError(
-                "carries a user name or token: take it out and let git's credential helper give it"
-            )
-        host = parts.hostname or ""
-        if host.startswith("-") or (parts.username or "").startswith("-"):
-            raise ValueError("host or user may not start with a dash")
-        if parts.scheme.lower() != "file" and not host:
-            raise ValueError("names no host")
-        return address
+        return _checked_url(address)
+    if re.match(r"^[^/@:]+:[^/@]+@", address):
+        raise ValueError(_NO_CREDENTIALS)
     if _SCP.match(address):
         return address
-    return str(Path(address).expanduser().absolute())
+    try:
+        return str(Path(address).expanduser().absolute())
+    except RuntimeError as error:
+        raise ValueError("starts with ~ but no such user has a home: write it out") from error
+
+
+def _checked_url(address: str) -> str:
+    parts = urlsplit(address)
+    scheme = parts.scheme  # urlsplit gives it in small letters, the only form that git knows
+    if scheme not in _SCHEMES:
+        raise ValueError(f"{scheme}:// is not one of {', '.join(sorted(_SCHEMES))}")
+    if parts.password is not None or (parts.username and scheme.startswith("http")):
+        raise ValueError(_NO_CREDENTIALS)
+    if parts.query or (parts.fragment and scheme != "file"):
+        raise ValueError("has a ? or # part, where tokens hide: write the address without it")
+    host, user = parts.hostname or "", parts.username or ""
+    if host.startswith("-") or user.startswith("-"):
+        raise ValueError("host or user may not start with a dash")
+    if scheme != "file":
+        if not host:
+            raise ValueError("names no host")
+        if not re.fullmatch(
+            r"(?:[^@]*@)?(?:[^\s%\\:\[\]]+|\[[0-9a-f:.]+\])(?::[0-9]{0,5})?", parts.netloc
+        ):
+            raise ValueError("has no plain host and port (a login with a slash in it?)")
+    return scheme + address[len(scheme) :]
 
 
 def is_local(address: str) -> bool:
     """Whether the address (already checked) is a folder on this machine."""
-    return address.startswith("/") or address.lower().startswith("file://")
+    return address.startswith(("/", "file://"))
 
 
 class RepositorySettings(BaseModel):
@@ -63,12 +81,20 @@ class RepositorySettings(BaseModel):
 
     name: str = Field(pattern=NAME)
     url: str
-    branch: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_.][A-Za-z0-9_./+@-]{0,250}$")
+    branch: str | None = Field(default=None, max_length=250)
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     label: str | None = Field(default=None, max_length=100)
 
     _address = field_validator("url")(checked_address)
+
+    @field_validator("branch")
+    @classmethod
+    def _is_branch_name(cls, value: str | None) -> str | None:
+        """What ``git check-ref-format --branch`` takes, and never an option (spec 5.1)."""
+        if value is not None and (_NO_BRANCH.search(value) or not value.isprintable()):
+            raise ValueError("is no branch name: write it as git branch shows it, without a dash")
+        return value
 
     @property
     def source(self) -> str:
