@@ -429,3 +429,99 @@ def test_a_folder_within_another_repository_is_not_known_by_that_ones_origin(
     assert identity(RepositorySettings(name="docs", url=str(inside))) == str(inside)
     remote = RepositorySettings(name="x", url="ssh://git@forge.test/x.git")
     assert identity(remote) == "ssh://forge.test/x.git"
+
+
+def test_attributes_count_at_every_depth_and_only_from_the_commit_itself(
+    opened: Open, source: GitRepo, git_config: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "attributes").write_text("*.md linguist-generated\n")
+    own = str(tmp_path / "attributes")
+    run_git("config", "--file", str(git_config), "core.attributesFile", own)
+    (source.path / ".git" / "info").mkdir(exist_ok=True)
+    (source.path / ".git" / "info" / "attributes").write_text("*.md linguist-generated\n")
+    earlier = source.commit({".gitattributes": "*.lock linguist-generated=true\n", "a.lock": "1"})
+    deep = "hand.py -linguist-generated\n*.py linguist-vendored linguist-generated\n"
+    tip = source.commit(
+        {
+            ".gitattributes": "gen/** linguist-generated\n/lib linguist-vendored\n",
+            "gen/keep/.gitattributes": "hand.py linguist-generated=false\n",
+            "third/.gitattributes": deep,
+            "gen/a b\n.py": "1",
+            "gen/keep/hand.py": "1",
+            "gen/keep/žluť.py": "1",
+            "third/x.py": "1",
+            "a.md": "1",
+        }
+    )
+    repository = opened(source.path)
+    repository.fetch()
+    tree = repository.tree(tip)
+    marks = {"gen/keep/.gitattributes"}
+    assert tree.generated == {"gen/a b\n.py", "gen/keep/žluť.py", "third/x.py"} | marks
+    assert tree.vendored == {"third/x.py"}
+    assert repository.tree(earlier).generated == {"a.lock"}
+
+
+def test_attributes_of_fifty_thousand_paths_are_read(opened: Open, source: GitRepo) -> None:
+    names = [f"{number % 100}/{number}.py" for number in range(50_000)]
+    blob = source.git("hash-object", "-w", "--stdin", stdin=b"x").strip()
+    rows = "".join(f"100644 {blob}\t{name}\0" for name in names)
+    marks = source.git("hash-object", "-w", "--stdin", stdin=b"7/** linguist-generated\n").strip()
+    rows += f"100644 {marks}\t.gitattributes\0"
+    source.git("update-index", "-z", "--index-info", stdin=rows.encode())
+    tree = source.git("write-tree").strip()
+    tip = source.commit(base=tree)
+    repository = opened(source.path)
+    repository.fetch()
+    read_tree = repository.tree(tip)
+    assert len(read_tree.entries) == 50_001
+    assert read_tree.generated == {name for name in names if name.startswith("7/")}
+
+
+def test_names_that_no_work_tree_could_hold_do_not_stop_the_rest(
+    opened: Open, source: GitRepo
+) -> None:
+    def write(kind: str, raw: bytes) -> bytes:
+        command = ("hash-object", "-w", "--stdin", "--literally", "-t", kind)
+        return bytes.fromhex(source.git(*command, stdin=raw).strip())
+
+    marks = write("blob", b"* linguist-generated\n")
+    inner = write("tree", b"100644 .gitattributes\0" + marks)
+    rows = [b"100644 ..\0", b"40000 .git\0", b"100644 .gitattributes\0", b"100644 a.md\0"]
+    blobs = [marks, inner, marks, marks]
+    tree = write("tree", b"".join(a + b for a, b in zip(rows, blobs, strict=True)))
+    source.commit({"z.md": "1"})
+    who = b"Ada <ada@example.org> 1700000000 +0000"
+    raw = b"tree " + tree.hex().encode() + b"\nauthor " + who + b"\ncommitter " + who + b"\n\nOdd\n"
+    tip = write("commit", raw).hex()
+    source.reset(tip)
+    repository = opened(source.path)
+    repository.fetch()
+    paths = [entry.path for entry in repository.tree(tip).entries]
+    assert paths == ["..", ".git/.gitattributes", ".gitattributes", "a.md"]
+    assert repository.tree(tip).generated == {".gitattributes", "a.md"}
+
+
+def test_messages_in_an_odd_encoding_and_with_an_odd_date_are_read(
+    opened: Open, source: GitRepo
+) -> None:
+    latin = "Kůň přes řeku".encode("iso-8859-2")
+    made = [
+        source.commit(message=latin, encoding="ISO-8859-2", when="1700000000 +1245"),
+        source.commit(message=b"caf\xe9", when="99999999999999 -0500"),
+        source.commit(message=b"NUL \x00 inside", when="0 -0000"),
+    ]
+    repository = opened(source.path)
+    repository.fetch()
+    told = list(repository.commit_messages(made))
+    assert [message.message for message in told] == [
+        "Kůň přes řeku",
+        "caf\N{REPLACEMENT CHARACTER}",
+        "NUL \x00 inside",
+    ]
+    assert [message.authored_at.isoformat() for message in told] == [
+        "2023-11-14T22:13:20+00:00",
+        "9999-12-31T23:59:59+00:00",
+        "1970-01-01T00:00:00+00:00",
+    ]
+    assert repository.commit_ids([made[2]], []) == made

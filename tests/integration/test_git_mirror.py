@@ -343,3 +343,24 @@ def test_a_cache_that_cannot_be_written_is_named(source: GitRepo, tmp_path: Path
     repository = GitRepository(settings, tmp_path / "file" / "mirrors", ForgeSettings())
     with pytest.raises(RepositoryUnreadable, match="change cache_dir"):
         repository.fetch()
+
+
+def test_tidying_a_mirror_drops_nothing_that_a_cursor_may_name(
+    source: GitRepo, opened: Open, mirrors: Path
+) -> None:
+    before = source.commit({"a.md": "before", "c.md": "before"})
+    read(opened())
+    mirror = only_mirror(mirrors)
+    for setting in ("fetch.unpackLimit", "gc.autoPackLimit"):
+        run_git("-C", str(mirror), "config", setting, "1")
+    for number in range(3):
+        source.amend({"a.md": str(number), "c.md": None})
+        source.prune()
+        read(opened())
+    assert len(list(mirror.glob("objects/??/*"))) == 0  # git did tidy up
+    repository = opened()
+    assert [entry.path for entry in repository.tree(before).entries] == [
+        "a.md",
+        "c.md",
+        "docs/b.md",
+    ]
