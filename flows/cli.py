@@ -25,7 +25,7 @@ _mass = click.option(
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="huginn", prog_name="huginn")
 def main() -> None:
-    """Keep a community's repositories (and rooms) searchable.
+    r"""Keep a community's repositories (and rooms) searchable.
 
     \b
     huginn refresh              bring everything that is listed up to date
@@ -182,5 +182,7 @@ def _told_errors() -> Iterator[None]:
         click.echo(f"error: {error}", err=True)
         sys.exit(FAILED)
     except KeyboardInterrupt:
-        click.echo("stopped: what was acknowledged is kept, the next run goes on from there", err=True)
+        click.echo(
+            "stopped: what was acknowledged is kept, the next run goes on from there", err=True
+        )
         sys.exit(130)

@@ -6,9 +6,17 @@ from contextlib import contextmanager
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from flows.report import Outcome
+from search.presentation import printable
 from tasks.progress import Silence, listen
 
 
@@ -17,11 +25,11 @@ class Display:
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._bars: dict[str, int] = {}
+        self._bars: dict[str, TaskID] = {}
 
     def say(self, message: str) -> None:
         """A line above the bars."""
-        self._progress.console.print(message, markup=False, highlight=False)
+        self._progress.console.print(message, markup=False, highlight=False, soft_wrap=True)
 
     def expect(self, source: str, total: int) -> None:
         """A bar of its own per source."""
@@ -63,7 +71,7 @@ def report(outcomes: Sequence[Outcome], *, as_json: bool) -> None:
         click.echo(json.dumps(document, indent=2))
         return
     for outcome in outcomes:
-        click.echo(_line(outcome))
+        click.echo(printable(_line(outcome)))
         counts = outcome.counts
         for word, numbers in (("skipped", counts.skipped), ("scrubbed", counts.scrubbed)):
             if numbers:

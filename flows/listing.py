@@ -9,11 +9,14 @@ from typing import Any
 
 import click
 import tomlkit
+from tomlkit.exceptions import ParseError
 
 from search import embedded
 from search.connection import connect
-from search.errors import CollectionMissing, UsageError
+from search.errors import CollectionMissing, SettingsError, UsageError
 from search.ledger import SourceRecord
+from search.listing import checked_address
+from search.presentation import printable
 from search.reader import Reader
 from search.settings import CONFIG_NAME, Settings, config_path, load_settings
 from tasks.settings import run_settings
@@ -37,9 +40,10 @@ def show(*, as_json: bool) -> int:
         click.echo(json.dumps({"schema": "huginn.sources/1", "sources": rows}, indent=2))
         return 0
     for row in rows:
-        click.echo(f"{row['source']}  {row['state']}  {row['passages']} passages  {row['address']}")
+        told = f"{row['source']}  {row['state']}  {row['passages']} passages  {row['address']}"
+        click.echo(printable(told, keep=""))
         if row["reason"]:
-            click.echo(f"    {row['reason']}")
+            click.echo(f"    {printable(row['reason'], keep='')}")
     if not own_list:
         click.echo("(the repository you stand in; `huginn sources add` makes a list of your own)")
     return 0
@@ -49,9 +53,13 @@ def add(entry: Mapping[str, Any]) -> int:
     """Lists one more repository; the file is checked whole before it is replaced."""
     path = config_path() or Path.cwd() / CONFIG_NAME
 
+    # A folder means the same wherever the file is read from later.
+    stored = dict(entry) | {"url": _absolute(str(entry["url"]))}
+
     def change(document: tomlkit.TOMLDocument) -> None:
-        tables = document.setdefault("repositories", tomlkit.aot())
-        tables.append(tomlkit.item(dict(entry)))
+        tables = document.get("repositories") or tomlkit.aot()
+        tables.append(tomlkit.item(stored))
+        document["repositories"] = tables
 
     _edit(path, change)
     click.echo(f"repo:{entry['name']} is listed in {path}; `huginn refresh` ingests it")
@@ -71,7 +79,8 @@ def remove(name: str) -> int:
         array = tomlkit.aot()
         for table in kept:
             array.append(table)
-        document["repositories"] = array
+        # An empty list still is a list: nothing is listed any more, and all gets removed.
+        document["repositories"] = array if kept else tomlkit.array()
 
     if path is None:
         raise UsageError("name", f"{name!r} is not listed", "There is no settings file.")
@@ -83,16 +92,28 @@ def remove(name: str) -> int:
     return 0
 
 
+def _absolute(address: str) -> str:
+    try:
+        return checked_address(address)
+    except ValueError as error:
+        raise UsageError("address", str(error), "Give a URL or a folder.") from error
+
+
 def _edit(path: Path, change: Callable[[tomlkit.TOMLDocument], None]) -> None:
-    text = path.read_text(encoding="utf-8") if path.is_file() else HEADER
-    document = tomlkit.parse(text)
+    """Changes the file at ``path`` in one step, or leaves it as it was."""
+    path = path.resolve()
+    try:
+        text = path.read_bytes().decode() if path.is_file() else HEADER
+        document = tomlkit.parse(text)
+    except (UnicodeDecodeError, ParseError) as error:
+        raise SettingsError("config", f"{path}: {error}", "Mend the file.") from error
     change(document)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".huginn-", suffix=".toml")
     draft = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(tomlkit.dumps(document))
-        load_settings(draft)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(tomlkit.dumps(document).encode())
+        load_settings(draft, shown_as=path)
         if path.is_file():
             draft.chmod(path.stat().st_mode & 0o777)
         draft.replace(path)
@@ -112,9 +133,7 @@ def _records(settings: Settings) -> dict[str, SourceRecord] | None:
             return {}
 
 
-def _row(
-    source: str, address: str, records: Mapping[str, SourceRecord] | None
-) -> dict[str, Any]:
+def _row(source: str, address: str, records: Mapping[str, SourceRecord] | None) -> dict[str, Any]:
     record = (records or {}).get(source)
     state = record.state if record else "new" if records is not None else "unknown (server down)"
     success = record.last_success if record else None

@@ -21,8 +21,9 @@ def refresh(*, allow_mass_delete: bool = False) -> list[Outcome]:
     for name in found.repositories:
         state = refresh_repo(name, allow_mass_delete=allow_mass_delete, return_state=True)
         outcomes.append(outcome_of(f"repo:{name}", state))
-    for source in found.unlisted:
-        outcomes.append(outcome_of(source, remove_one(source, return_state=True)))
+    outcomes += [
+        outcome_of(source, remove_one(source, return_state=True)) for source in found.unlisted
+    ]
     return publish(outcomes)
 
 

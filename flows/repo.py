@@ -21,7 +21,7 @@ def refresh_repo(
         caught_up = not begun.to_do
         while not caught_up:
             acknowledgement = upsert_repo.submit(name, allow_mass_delete=allow_mass_delete)
-            committed = commit_cursor.submit(acknowledgement)
+            committed = commit_cursor.submit(acknowledgement)  # type: ignore[call-overload]
             committed.wait()
             counts += acknowledgement.result().counts
             caught_up = committed.result()

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from search.errors import PermanentError
 from tasks.domain.acknowledgement import Counts
-from tasks.errors import SourcesFailed
 from tasks.runtime import create_table_artifact
 
 Result = Literal["done", "unchanged", "removed", "failed"]
@@ -26,6 +26,18 @@ class Outcome:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)
+
+
+class SourcesFailed(PermanentError):
+    """One or more sources failed; the others are done (spec 5.5)."""
+
+    def __init__(self, sources: Sequence[str], outcomes: Sequence[Outcome]) -> None:
+        super().__init__(
+            f"{len(sources)} of {len(outcomes)} sources failed: {', '.join(sources)}. The others "
+            "are done; run `huginn refresh` again when the reason is mended."
+        )
+        self.sources = tuple(sources)
+        self.outcomes = tuple(outcomes)
 
 
 def publish(outcomes: Sequence[Outcome]) -> list[Outcome]:

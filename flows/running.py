@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 from flows.display import displayed, report
-from flows.report import Outcome
+from flows.report import Outcome, SourcesFailed
 from tasks.discover import discover
-from tasks.errors import SourcesFailed
 
 FAILED = 1
 

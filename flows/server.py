@@ -35,7 +35,9 @@ def status(*, as_json: bool) -> int:
     """Shows the state of the embedded server; exit code 0 if it is ready, 1 if not."""
     state = embedded.status(_embedded_settings())
     if as_json:
+        since_then = state.since.isoformat() if state.since else None
         facts: dict[str, Any] = {"schema": "huginn.status/1"} | asdict(state)
+        facts["since"] = since_then
         click.echo(json.dumps(facts, default=str, indent=2))
     elif state.running:
         word = "ready" if state.ready else "not ready"

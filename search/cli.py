@@ -15,9 +15,7 @@ class _SearchByDefault(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         known = {*self.commands, "--help", "-h", "--version"}
-        if args and args[0] == "--":
-            args = ["search", *args]
-        elif args and args[0] not in known:
+        if (args and args[0] == "--") or (args and args[0] not in known):
             args = ["search", *args]
         return super().parse_args(ctx, args)
 
@@ -30,7 +28,7 @@ class _SearchByDefault(click.Group):
 )
 @click.version_option(package_name="huginn", prog_name="huginn-search")
 def main() -> None:
-    """Look up what a community wrote, with exact citations.
+    r"""Look up what a community wrote, with exact citations.
 
     \b
     huginn-search "how is the signing key rotated"
@@ -87,9 +85,11 @@ def _search(
     config: Path | None,
 ) -> int:
     from search.query import query
-    from search.settings import load_settings
 
     asked = query(texts, top_k=top_k, corpus=corpus, repositories=repositories)
+
+    from search.settings import load_settings
+
     settings = load_settings(config)
 
     from search import lookups, presentation

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from search.analysis import ANALYSIS_VERSION
+from search.ledger import known_fields
 from search.passage import Lines, Passage, slot_of
 
 SCHEMA_VERSION = 1
@@ -87,7 +88,7 @@ class CollectionMeta:
     @classmethod
     def from_json(cls, text: str) -> "CollectionMeta":
         """From the ledger."""
-        return cls(**json.loads(text))
+        return cls(**known_fields(cls, json.loads(text)))
 
     def differences(self, other: "CollectionMeta") -> list[str]:
         """Which fields differ, as ``field: mine, not theirs``; the model's name may differ."""

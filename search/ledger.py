@@ -78,17 +78,12 @@ class SourceRecord:
     @classmethod
     def from_json(cls, text: str) -> "SourceRecord":
         """From the ledger; keys that a newer version wrote are passed over."""
-        known = {item.name for item in fields(cls)}
-        data: dict[str, Any] = {k: v for k, v in json.loads(text).items() if k in known}
-        cursor = data.get("cursor") or {}
-        position = cursor.get("position")
-        data["cursor"] = RepoCursor(
-            **cursor
-            | {
-                "targets": tuple(cursor.get("targets", ())),
-                "position": Position(**position) if position else None,
-            }
-        )
+        data = known_fields(cls, json.loads(text))
+        cursor = known_fields(RepoCursor, data.get("cursor") or {})
+        position = known_fields(Position, cursor.get("position") or {})
+        cursor["position"] = Position(**position) if position else None
+        cursor["targets"] = tuple(cursor.get("targets", ()))
+        data["cursor"] = RepoCursor(**cursor)
         for name in ("last_attempt", "last_success"):
             if data.get(name):
                 data[name] = datetime.fromisoformat(data[name])
@@ -111,6 +106,12 @@ class SourceRecord:
         """The same cursor, marked failed: the work that was done stays done."""
         state: State = "deleting" if self.state == "deleting" else "failed"
         return replace(self, state=state, reason=reason, last_attempt=datetime.now(UTC))
+
+
+def known_fields(kind: type, data: Mapping[str, Any]) -> dict[str, Any]:
+    """What of ``data`` the dataclass ``kind`` knows: a newer version may have written more."""
+    names = {item.name for item in fields(kind)}
+    return {key: value for key, value in data.items() if key in names}
 
 
 def record_id(kind: str, collection: str, source: str = "") -> str:

@@ -93,7 +93,8 @@ def search(
     sources = _asked(query, settings, records)
     unavailable = {s: r for s in sources if (r := _why_unavailable(records.get(s)))}
     if not sources:
-        return Answer(query, (), unavailable or {"*": "No source is listed. Run `huginn refresh`."})
+        what = {"chat": "room", "forge": "repository", None: "source"}[query.corpus]
+        return Answer(query, (), {"*": f"no {what} is listed: `huginn sources add` lists one"})
     model = embedder(resolved.meta.embedder)
     if model.identity.digest != resolved.meta.embedder_digest:
         raise CollectionMismatch(
@@ -114,7 +115,8 @@ def _asked(
     query: Query, settings: Settings, records: Mapping[str, SourceRecord]
 ) -> tuple[str, ...]:
     """The source ids in question: what is listed, or without a list all that the ledger has."""
-    listed = [repository.source for repository in settings.repositories] or list(records)
+    own_list = [repository.source for repository in settings.repositories]
+    listed = own_list if settings.has_list else list(records)
     known = {source.removeprefix("repo:"): source for source in listed}
     for name in query.repositories:
         if name not in known:

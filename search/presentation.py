@@ -14,12 +14,18 @@ SCHEMA = "huginn.search/1"
 def printable(text: str, *, keep: str = "\n\t") -> str:
     """``text`` without what a terminal would obey: control and formatting characters (spec 6.7)."""
     return "".join(
-        character if character in keep or unicodedata.category(character) not in _OBEYED else "�"
+        character
+        if character in keep
+        or character in _JOINERS
+        or unicodedata.category(character) not in _OBEYED
+        else "�"
         for character in text.replace("\r\n", "\n")
     )
 
 
 _OBEYED = {"Cc", "Cf", "Cs", "Co"}
+_JOINERS = "\u200c\u200d"
+"""Persian, Indic scripts and emoji need them; they move no cursor."""
 
 
 def as_json(answer: Answer) -> dict[str, Any]:
@@ -107,7 +113,7 @@ def as_text(answer: Answer) -> Iterator[str]:
         name = "" if source == "*" else f"{source}: "
         yield f"unavailable: {printable(name + reason, keep='')}"
     for text in answer.clipped:
-        yield f"clipped: too long for the model, its end counts for keywords only: {printable(text)}"
+        yield f"clipped: its end is too long for the model, keywords only: {printable(text)}"
 
 
 def cited(citation: Citation) -> str:

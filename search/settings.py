@@ -1,16 +1,16 @@
 """Settings: where Weaviate is, which model embeds, what is listed.
 
-Sources, strongest first: ``HUGINN_…`` environment variables (``__`` between levels), a systemd
-credentials directory, ``huginn.toml``, defaults. The file is the one named by ``--config``, else
+Sources, strongest first: ``HUGINN_…`` environment variables (``__`` between levels),
+``huginn.toml``, defaults. The file is the one named by ``--config``, else
 by ``HUGINN_CONFIG``, else ``huginn.toml`` in the folder you stand in, else the one in the user's
-configuration folder (spec 1.5). Keys may stand in files of their own (``…_file``).
+configuration folder (spec 1.5). A key stands in the setting itself, in a file of its own
+(``…_file``), or in a systemd credentials directory.
 """
 
 import os
 import re
 import tomllib
 from pathlib import Path
-from typing import Self
 
 import platformdirs
 from pydantic import (
@@ -20,12 +20,14 @@ from pydantic import (
     SecretStr,
     ValidationError,
     field_validator,
-    model_validator,
 )
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+)
+from pydantic_settings import (
+    SettingsError as SourceError,
 )
 
 from search.errors import SettingsError
@@ -35,6 +37,11 @@ WEAVIATE_VERSION = "1.39.0"  # the one place that pins it
 BUNDLED_MODEL = "all-MiniLM-L6-v2"
 CONFIG_NAME = "huginn.toml"
 CONFIG_VARIABLE = "HUGINN_CONFIG"
+
+
+def expanded(value: Path | None) -> Path | None:
+    """A path with ``~`` taken for the home folder."""
+    return value.expanduser() if value is not None else None
 
 
 class _Section(BaseModel):
@@ -57,6 +64,8 @@ class WeaviateSettings(_Section):
     collection: str = Field(default="Huginn", pattern=r"^[A-Z][A-Za-z0-9]{0,60}$")
     binary: Path | None = None
     start_timeout: float = Field(default=120, gt=0)
+
+    _paths = field_validator("writer_key_file", "reader_key_file", "binary")(expanded)
 
     @field_validator("url", "grpc_url")
     @classmethod
@@ -87,7 +96,11 @@ class Settings(BaseSettings):
     """Everything that ``huginn.toml`` may hold; only the rooms' tasks read the Matrix token."""
 
     model_config = SettingsConfigDict(
-        env_prefix="HUGINN_", env_nested_delimiter="__", extra="forbid", frozen=True
+        env_prefix="HUGINN_",
+        env_nested_delimiter="__",
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
     )
 
     data_dir: Path = Field(default_factory=lambda: platformdirs.user_data_path("huginn"))
@@ -97,13 +110,23 @@ class Settings(BaseSettings):
     forge: ForgeSettings = ForgeSettings()
     repositories: tuple[RepositorySettings, ...] = ()
 
-    @model_validator(mode="after")
-    def _names_are_unique(self) -> Self:
-        names = [repository.name.casefold() for repository in self.repositories]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"repositories: the name {name!r} is listed twice: rename one")
-        return self
+    _paths = field_validator("data_dir", "cache_dir")(expanded)
+
+    @field_validator("repositories")
+    @classmethod
+    def _names_are_unique(
+        cls, value: tuple[RepositorySettings, ...]
+    ) -> tuple[RepositorySettings, ...]:
+        names = [repository.name.casefold() for repository in value]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"the name {twice[0]!r} is listed twice, rename one")
+        return value
+
+    @property
+    def has_list(self) -> bool:
+        """Whether the user lists sources, be the list empty (spec 1.5)."""
+        return "repositories" in self.model_fields_set
 
     @classmethod
     def settings_customise_sources(
@@ -134,8 +157,8 @@ def config_path(named: Path | None = None) -> Path | None:
     return None
 
 
-def load_settings(named: Path | None = None) -> Settings:
-    """The settings in force.
+def load_settings(named: Path | None = None, *, shown_as: Path | None = None) -> Settings:
+    """The settings in force; errors call the file ``shown_as`` if it is the draft of another.
 
     Raises:
         SettingsError: a setting is off; names it with its value (never a secret's) and the fix.
@@ -145,12 +168,31 @@ def load_settings(named: Path | None = None) -> Settings:
     if path is not None:
         try:
             content = tomllib.loads(path.read_text(encoding="utf-8"))
+            path = shown_as or path
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise SettingsError("config", f"{path}: {error}", "Mend the file.") from error
+    for name in content:
+        if name not in Settings.model_fields:
+            raise SettingsError(name, "there is no such setting", _fix(name, path))
+    _check_environment()
     try:
         return Settings(**content)  # type: ignore[arg-type]  # pydantic checks what the file holds
     except ValidationError as error:
         raise _as_settings_error(error, path) from None
+    except SourceError as error:  # An environment variable that should hold JSON and does not.
+        raise SettingsError(
+            "environment", str(error), "Use HUGINN_SECTION__NAME for one setting of a section."
+        ) from None
+
+
+def _check_environment() -> None:
+    for variable in os.environ:
+        name = variable.removeprefix("HUGINN_").split("__")[0].lower()
+        known = name in Settings.model_fields or variable == CONFIG_VARIABLE
+        if variable.startswith("HUGINN_") and not variable.startswith("HUGINN_TEST_") and not known:
+            raise SettingsError(
+                variable, "there is no such setting", "Unset it; docs/settings.md lists them all."
+            )
 
 
 def _as_settings_error(error: ValidationError, path: Path | None) -> SettingsError:
@@ -159,10 +201,19 @@ def _as_settings_error(error: ValidationError, path: Path | None) -> SettingsErr
     reason = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
         reason = "there is no such setting"
-    elif "key" not in field and "token" not in field and not isinstance(first["input"], dict):
+    elif (
+        "key" not in field
+        and "token" not in field
+        and isinstance(first["input"], str | int | float)
+    ):
         reason = f"{_without_secrets(first['input'])!r}: {reason}"
-    where = f"in {path}" if path else "in the environment"
-    return SettingsError(field, reason, f"Change it {where}; docs/settings.md lists them all.")
+    return SettingsError(field, reason, _fix(field, path))
+
+
+def _fix(field: str, path: Path | None) -> str:
+    variable = "HUGINN_" + field.replace(".", "__").upper()
+    where = variable if path is None or variable in os.environ else str(path)
+    return f"Change it in {where}; docs/settings.md lists them all."
 
 
 def _without_secrets(value: object) -> str:

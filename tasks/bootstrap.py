@@ -17,9 +17,9 @@ from search.embedding import Embedder
 from search.listing import RepositorySettings
 from search.settings import EmbedderSettings, Settings
 from tasks.adapters.chunking import CHUNKING_VERSION, StructureChunker
+from tasks.adapters.git_places import identity
 from tasks.adapters.ledger import WeaviateLedger
 from tasks.adapters.passage_writer import WeaviatePassageWriter
-from tasks.adapters.git_places import identity
 from tasks.adapters.repositories import GitRepository
 from tasks.adapters.schema import ensure_collection
 from tasks.adapters.scrubbing import BetterleaksScrubber

@@ -1,7 +1,5 @@
 """Errors of the write side. Their messages end with what to do next."""
 
-from collections.abc import Sequence
-
 from search.errors import PermanentError, TransientError
 
 
@@ -57,18 +55,6 @@ class TooManyDeletes(PermanentError):
 
 class NameClash(PermanentError):
     """Two different repositories under one name (spec 1.5)."""
-
-
-class SourcesFailed(PermanentError):
-    """One or more sources failed; the others are done (spec 5.5)."""
-
-    def __init__(self, sources: Sequence[str], outcomes: Sequence[object]) -> None:
-        super().__init__(
-            f"{len(sources)} of {len(outcomes)} sources failed: {', '.join(sources)}. The others "
-            "are done; run `huginn refresh` again when the reason is mended."
-        )
-        self.sources = tuple(sources)
-        self.outcomes = tuple(outcomes)
 
 
 class SourceNotListed(PermanentError):

@@ -70,7 +70,8 @@ def begin(context: RepoContext, *, from_start: bool = False) -> Begun:
         plan = _plan(context, cursor)
     if cursor.position == FIRST:
         cursor = replace(cursor, position=first_position(plan))
-    state: State = "deleting" if record.state == "deleting" else "refreshing"
+    resumed = record.state == "deleting" and cursor == record.cursor
+    state: State = "deleting" if resumed else "refreshing"
     ledger.put(replace(record, state=state, cursor=cursor))
     listener().expect(record.source, len(plan.paths) + len(plan.commits))
     return Begun(record.source, target, to_do=True)

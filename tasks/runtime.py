@@ -7,6 +7,8 @@ error where there is no internet.
 """
 
 import os
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 _DEFAULTS = {
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
@@ -24,10 +26,10 @@ from prefect.cache_policies import NO_CACHE  # noqa: E402
 from prefect.client.schemas.objects import TaskRun  # noqa: E402
 from prefect.tasks import exponential_backoff  # noqa: E402
 
-__all__ = ["EFFECTS", "State", "Task", "TaskRun", "create_table_artifact", "flow", "task"]
+__all__ = ["State", "create_table_artifact", "effect", "flow"]
 
 
-def is_transient(_: "Task[..., object]", __: TaskRun, state: State) -> bool:
+def is_transient(_: Task[..., Any], __: TaskRun, state: State[Any]) -> bool:
     """Whether trying again may help: the one question that a retry asks."""
     from search.errors import TransientError
 
@@ -40,12 +42,18 @@ def is_transient(_: "Task[..., object]", __: TaskRun, state: State) -> bool:
     return False
 
 
-EFFECTS = {
-    "cache_policy": NO_CACHE,
-    "persist_result": False,
-    "retries": 2,
-    "retry_delay_seconds": exponential_backoff(backoff_factor=2),
-    "retry_jitter_factor": 0.5,
-    "retry_condition_fn": is_transient,
-}
-"""Options of a task that has effects: never cached, never stored, retried if transient."""
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def effect(name: str) -> Callable[[Callable[P, R]], Task[P, R]]:
+    """A Prefect task that has effects: never cached, never stored, retried if transient."""
+    return task(
+        task_run_name=name,
+        cache_policy=NO_CACHE,
+        persist_result=False,
+        retries=2,
+        retry_delay_seconds=exponential_backoff(backoff_factor=2),
+        retry_jitter_factor=0.5,
+        retry_condition_fn=is_transient,
+    )

@@ -14,7 +14,7 @@ def run_settings() -> tuple[Settings, bool]:
     removed for not being listed (spec 1.5).
     """
     settings = load_settings()
-    if settings.repositories:
+    if settings.has_list:
         return settings, True
     here = default_repository(Path.cwd())
     return settings.model_copy(update={"repositories": (here,)}), False

@@ -5,17 +5,17 @@ from tasks import commit, discover, removal, repos
 from tasks.bootstrap import open_repo, open_store
 from tasks.domain.acknowledgement import Acknowledgement, Counts
 from tasks.errors import SourceNotListed
-from tasks.runtime import EFFECTS, task
+from tasks.runtime import effect
 from tasks.settings import run_settings
 
 
-@task(task_run_name="discover", **EFFECTS)
+@effect("discover")
 def discover_sources() -> discover.Discovered:
     """Which sources have news."""
     return discover.discover()
 
 
-@task(task_run_name="listed", **EFFECTS)
+@effect("listed")
 def listed_repositories(source: str | None) -> list[str]:
     """Names of the listed repositories, or of the one that ``source`` means."""
     settings, _ = run_settings()
@@ -26,21 +26,21 @@ def listed_repositories(source: str | None) -> list[str]:
     return [name for name in names if wanted in (None, name)]
 
 
-@task(task_run_name="begin:{name}", **EFFECTS)
+@effect("begin:{name}")
 def begin_repo(name: str, *, from_start: bool) -> repos.Begun:
     """Fetches a repository and notes in the ledger where the run goes."""
     with open_repo(name) as context:
         return repos.begin(context, from_start=from_start)
 
 
-@task(task_run_name="upsert:{name}", **EFFECTS)
+@effect("upsert:{name}")
 def upsert_repo(name: str, *, allow_mass_delete: bool) -> Acknowledgement:
     """One step of a repository; gives what the store acknowledged."""
     with open_repo(name) as context:
         return repos.upsert(context, allow_mass_delete=allow_mass_delete)
 
 
-@task(task_run_name="commit_cursor:{acknowledgement.source}", **EFFECTS)
+@effect("commit_cursor:{acknowledgement.source}")
 def commit_cursor(acknowledgement: Acknowledgement) -> bool:
     """Moves the cursor; runs only on an acknowledgement. True: the source is caught up."""
     settings, _ = run_settings()
@@ -49,7 +49,7 @@ def commit_cursor(acknowledgement: Acknowledgement) -> bool:
     return acknowledgement.finished
 
 
-@task(task_run_name="remove:{source}", **EFFECTS)
+@effect("remove:{source}")
 def remove_source(source: str) -> Counts:
     """Removes a source that is no longer listed; gives what was deleted."""
     settings, _ = run_settings()
@@ -57,7 +57,7 @@ def remove_source(source: str) -> Counts:
         return removal.remove(store, source).counts
 
 
-@task(task_run_name="mark_failed:{source}", **EFFECTS)
+@effect("mark_failed:{source}")
 def mark_failed(source: str, reason: str) -> None:
     """Notes in the ledger why a source failed."""
     settings, _ = run_settings()

@@ -94,7 +94,7 @@ def _create(
             Configure.MultiVectors.self_provided(name=PARTS_VECTOR),
         ]
         if vectors
-        else [Configure.Vectors.self_provided(vector_index_config=Configure.VectorIndex.flat())],
+        else Configure.Vectors.self_provided(vector_index_config=Configure.VectorIndex.flat()),
     )
 
 
