@@ -205,7 +205,7 @@ def test_g25_a_login_that_is_asked_for_ends_at_once_without_a_prompt(
 def test_g25_no_credential_of_a_rewritten_address_reaches_the_message(
     opened: Open, http_asking_for_a_login: str, git_config: Path
 ) -> None:
-    rewritten = f"url.http://ada:hunter2@{http_asking_for_a_login}/.insteadOf"
+    rewritten = f"url.http://hunter2@{http_asking_for_a_login}/.insteadOf"
     run_git("config", "--file", str(git_config), rewritten, "https://forge.test/")
     with pytest.raises(RepositoryUnreadable, match="asks for a login") as caught:
         opened("https://forge.test/thing").tip()
@@ -220,6 +220,28 @@ def test_g25_a_host_that_never_answers_is_given_up_with_all_its_helpers(
         with pytest.raises(RepositoryBusy, match="within 1 seconds"):
             opened(address, seconds=1).tip()
     assert psutil.Process().children(recursive=True) == []
+
+
+def test_g25_an_ssh_that_hangs_is_ended_too(
+    opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ssh = tmp_path / "ssh"
+    ssh.write_text(f"#!/bin/sh\necho $$ >{tmp_path}/pid\ntrap '' HUP PIPE\nsleep 300 & wait\n")
+    ssh.chmod(0o700)
+    monkeypatch.setenv("GIT_SSH_COMMAND", str(ssh))
+    with pytest.raises(RepositoryBusy, match="within 2 seconds"):
+        opened("git@forge.test:thing.git", seconds=2).tip()
+    group = int((tmp_path / "pid").read_text())
+    left = [process for process in psutil.process_iter() if _belongs_to(process, group)]
+    assert left == []
+
+
+def _belongs_to(process: psutil.Process, pid: int) -> bool:
+    try:
+        own = process.pid == pid or process.ppid() == pid
+        return own and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_g25_ssh_is_told_never_to_ask_and_the_users_own_command_is_kept(

@@ -213,6 +213,19 @@ def test_damage_met_while_reading_throws_the_mirror_away_and_the_next_try_succee
     assert read(opened()) == [b"one", b"two"]
 
 
+@pytest.mark.parametrize("damage", [lose, spoil])
+def test_a_tree_with_a_blob_that_the_mirror_lost_is_not_handed_out(
+    opened: Open, mirrors: Path, damage: Callable[[Path], None]
+) -> None:
+    repository = opened()
+    tip = repository.tip()
+    assert tip is not None
+    opened().fetch()
+    damage(object_file(only_mirror(mirrors), "refs/huginn/tip:a.md"))
+    with pytest.raises(RepositoryBusy, match="thrown away"):
+        repository.tree(tip)
+
+
 def test_blobs_that_vanish_after_the_tree_was_read_are_no_empty_files(
     opened: Open, mirrors: Path
 ) -> None:
