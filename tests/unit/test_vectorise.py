@@ -1,0 +1,76 @@
+"""Passages get their vectors; no text is embedded twice (spec 5.4)."""
+
+from dataclasses import replace
+
+from tasks.ports import Vectors
+from tasks.vectorise import AT_ONCE, vectorised
+from tests.support.fakes import (
+    FakeEmbedder,
+    FakePassageWriter,
+    file_passage,
+    vector_of,
+    vectors_for,
+)
+
+
+def test_each_passage_gets_the_vectors_of_its_own_texts_in_the_order_given() -> None:
+    long = replace(file_passage("whole"), parts=("first part", "second part"))
+    short = file_passage("short", "b.md")
+    pairs, embedded = vectorised([long, short], FakePassageWriter(), FakeEmbedder())
+    assert pairs == [
+        (
+            long,
+            Vectors(vector_of("whole"), [vector_of("first part"), vector_of("second part")]),
+        ),
+        (short, vectors_for("short")),
+    ]
+    assert embedded == 4
+
+
+def test_texts_are_embedded_as_documents() -> None:
+    embedder = FakeEmbedder()
+    vectorised([file_passage("text")], FakePassageWriter(), embedder)
+    assert embedder.sides == ["document"]
+
+
+def test_equal_texts_are_embedded_once() -> None:
+    embedder = FakeEmbedder()
+    passages = [file_passage("same", f"{number}.md") for number in range(3)]
+    pairs, embedded = vectorised(passages, FakePassageWriter(), embedder)
+    assert (embedder.texts, embedded) == (["same"], 1)
+    assert [vectors for _, vectors in pairs] == [vectors_for("same")] * 3
+
+
+def test_what_the_store_has_a_vector_of_is_not_embedded_whatever_its_source() -> None:
+    store = FakePassageWriter()
+    held = Vectors([0.5] * 4, [[0.25] * 4])
+    store.write([(file_passage("same", repo="another"), held)])
+    embedder = FakeEmbedder()
+    passages = [file_passage("same", "renamed.md"), file_passage("new")]
+    pairs, embedded = vectorised(passages, store, embedder)
+    assert (embedder.texts, embedded) == (["new"], 1)
+    assert [vectors for _, vectors in pairs] == [held, vectors_for("new")]
+
+
+def test_a_text_that_is_stored_with_other_parts_is_embedded() -> None:
+    store = FakePassageWriter()
+    store.write([(file_passage("whole"), vectors_for("whole"))])
+    other = replace(file_passage("whole"), parts=("who", "le"))
+    ((_, vectors),), _ = vectorised([other], store, FakeEmbedder())
+    assert vectors == Vectors(vector_of("whole"), [vector_of("who"), vector_of("le")])
+
+
+def test_many_texts_are_embedded_batch_by_batch_and_told() -> None:
+    told: list[int] = []
+    passages = [file_passage(f"text {number}", f"{number}.md") for number in range(AT_ONCE + 1)]
+    embedder = FakeEmbedder()
+    pairs, embedded = vectorised(passages, FakePassageWriter(), embedder, told.append)
+    assert (told, embedded) == ([AT_ONCE, 1], AT_ONCE + 1)
+    assert [vectors for _, vectors in pairs] == [vectors_for(p.window) for p in passages]
+    assert embedder.texts == sorted(embedder.texts, key=len)
+
+
+def test_no_passages_ask_nobody() -> None:
+    embedder = FakeEmbedder()
+    assert vectorised([], FakePassageWriter(), embedder) == ([], 0)
+    assert embedder.texts == []
