@@ -20,7 +20,7 @@ NODE = "huginn"  # Raft's state names it: the same data needs the same name
 MARK = {"STARTED_BY": "huginn"}
 # All that the server sees of the caller's environment: no secret, nothing meant for another server.
 _INHERITED = ("PATH", "HOME", "TMPDIR", "TZ", "LANG", "GOMAXPROCS", "GOMEMLIMIT", "GOGC")
-_SAME_START_SECONDS = 1.0
+_SAME_START_SECONDS = 2.0  # the boot time that it is counted from is told in whole seconds
 _POLL_SECONDS = 0.05
 _children: list["subprocess.Popen[bytes]"] = []  # kept to be reaped, and so that none is collected
 

@@ -134,22 +134,18 @@ def test_a_recorded_number_that_another_process_has_now_is_left_alone(
             stranger.kill()
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        pytest.param(None, id="lost"),
-        pytest.param('{"pid": 12, "crea', id="half-written"),
-    ],
-)
-def test_a_server_whose_state_file_was_damaged_is_found_and_taken_over(
-    settings: Settings, home: Home, content: str | None
+@pytest.mark.parametrize("damage", ["lost", "half-written", "the clock was set"])
+def test_a_server_whose_state_file_no_longer_fits_is_found_and_taken_over(
+    settings: Settings, home: Home, damage: str
 ) -> None:
     first = embedded.ensure_running(settings, ignore)
     state = home.run / "server.json"
-    if content is None:
+    if damage == "lost":
         state.unlink()
+    elif damage == "half-written":
+        state.write_bytes(state.read_bytes()[:20])
     else:
-        state.write_text(content)
+        record(home, replace(first, created=first.created - 3600))
     assert embedded.status(settings).pid == first.pid
     said: list[str] = []
     assert embedded.ensure_running(settings, said.append) == first
