@@ -218,7 +218,7 @@ def _fix(field: str, path: Path | None) -> str:
 
 def _without_secrets(value: object) -> str:
     """An address keeps no user part in an error message."""
-    return re.sub(r"(?<=://)[^/@\s]*@", "…@", str(value))
+    return re.sub(r"(?<=://)\S*@", "…@", str(value))
 
 
 def secret(value: SecretStr | None, file: Path | None, credential: str) -> str | None:

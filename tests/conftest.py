@@ -9,6 +9,8 @@ import pytest
 
 from search import embedded
 from search.settings import Settings
+from tests.support.community import Community
+from tests.support.prefect_api import running_api
 from tests.support.weaviate_server import (
     BINARY_VARIABLE,
     running_server,
@@ -55,3 +57,22 @@ def server_settings(_session_settings: Settings, weaviate_server: embedded.Serve
 def collection_name() -> str:
     """A collection that nobody else uses."""
     return f"Test{uuid.uuid4().hex}"
+
+
+@pytest.fixture(scope="session")
+def prefect_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The session's one Prefect server; flows that tests run report to it."""
+    home = tmp_path_factory.mktemp("prefect")
+    with running_api(home) as address:
+        from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
+
+        with temporary_settings({PREFECT_API_URL: address, PREFECT_HOME: home}):
+            yield address
+
+
+@pytest.fixture
+def community(
+    tmp_path: Path, server_settings: Settings, collection_name: str, prefect_api: str
+) -> Community:
+    """An empty community on a collection of its own."""
+    return Community(tmp_path, server_settings, collection_name)
