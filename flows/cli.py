@@ -117,7 +117,8 @@ def sources_add(
         "exclude": list(exclude),
         "label": label,
     }
-    _run(config, lambda: add({key: value for key, value in entry.items() if value}))
+    given = {key: value for key, value in entry.items() if value or key in ("name", "url")}
+    _run(config, lambda: add(given))
 
 
 @sources.command("remove")

@@ -8,7 +8,6 @@ import click
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
     TaskID,
     TextColumn,
@@ -38,7 +37,7 @@ class Display:
         else:
             self._bars[source] = self._progress.add_task(source, total=total)
 
-    def advance(self, source: str, done: int) -> None:
+    def advance(self, source: str, done: float) -> None:
         """Files and commits behind it."""
         if source in self._bars:
             self._progress.advance(self._bars[source], done)
@@ -51,7 +50,7 @@ def displayed() -> Iterator[Display]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
         TextColumn("files and commits"),
         TimeRemainingColumn(elapsed_when_finished=True),
     )

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from search.errors import PermanentError
 from tasks.domain.acknowledgement import Counts
-from tasks.runtime import create_table_artifact
 
 Result = Literal["done", "unchanged", "removed", "failed"]
 
@@ -46,6 +45,8 @@ def publish(outcomes: Sequence[Outcome]) -> list[Outcome]:
     Raises:
         SourcesFailed: names each source that failed, and carries the outcomes.
     """
+    from tasks.runtime import create_table_artifact
+
     create_table_artifact(
         table=[_row(outcome) for outcome in outcomes] or [{"source": "none"}],
         key=ARTIFACT_KEY,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from flows.display import displayed, report
 from flows.report import Outcome, SourcesFailed
 from tasks.discover import discover
+from tasks.settings import listed_names
 
 FAILED = 1
 
@@ -23,6 +24,7 @@ def run_refresh(*, allow_mass_delete: bool, as_json: bool) -> int:
 
 def run_backfill(source: str | None, *, allow_mass_delete: bool, as_json: bool) -> int:
     """``huginn backfill``."""
+    listed_names(source)  # refused before Prefect starts anything
     from flows.backfill import backfill
 
     return _run(lambda: backfill(source, allow_mass_delete=allow_mass_delete), as_json=as_json)

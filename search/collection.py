@@ -79,7 +79,7 @@ class CollectionMeta:
     embedder_digest: str
     dimensions: int
     schema_version: int = SCHEMA_VERSION
-    analysis_version: int = ANALYSIS_VERSION
+    analysis_version: str = ANALYSIS_VERSION
 
     def as_json(self) -> str:
         """For the ledger."""

@@ -93,14 +93,17 @@ class SourceRecord:
         """The commit at which a stored passage of ``path`` stands, also in the middle of a run.
 
         Files are written in the order of their paths, so what lies up to the position is the
-        newest target's, the rest the held commit's (spec 5.3).
+        newest target's, the rest the held commit's (spec 5.3). After several unfinished runs the
+        rest may be of any of them: None, rather than a commit that may be wrong.
         """
         cursor = self.cursor
         held = cursor.commit or cursor.last_commit
         if not cursor.targets or cursor.position is None:
             return held or (cursor.targets[-1] if cursor.targets else None)
         reached = cursor.position.phase != "files" or path <= cursor.position.after
-        return cursor.targets[-1] if reached else held or cursor.targets[-1]
+        if reached:
+            return cursor.targets[-1]
+        return None if len(cursor.targets) > 1 else held or cursor.targets[-1]
 
     def failed(self, reason: str) -> "SourceRecord":
         """The same cursor, marked failed: the work that was done stays done."""

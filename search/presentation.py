@@ -14,18 +14,18 @@ SCHEMA = "huginn.search/1"
 def printable(text: str, *, keep: str = "\n\t") -> str:
     """``text`` without what a terminal would obey: control and formatting characters (spec 6.7)."""
     return "".join(
-        character
-        if character in keep
-        or character in _JOINERS
-        or unicodedata.category(character) not in _OBEYED
-        else "�"
+        character if character in keep or not _is_obeyed(character) else "�"
         for character in text.replace("\r\n", "\n")
     )
 
 
-_OBEYED = {"Cc", "Cf", "Cs", "Co"}
+_OBEYED = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 _JOINERS = "\u200c\u200d"
 """Persian, Indic scripts and emoji need them; they move no cursor."""
+
+
+def _is_obeyed(character: str) -> bool:
+    return unicodedata.category(character) in _OBEYED and character not in _JOINERS
 
 
 def as_json(answer: Answer) -> dict[str, Any]:
@@ -44,8 +44,16 @@ def as_json(answer: Answer) -> dict[str, Any]:
 
 
 def dumps(value: dict[str, Any]) -> str:
-    """One JSON document, readable and with every character as it is."""
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    """One JSON document; what a terminal would obey is escaped, the rest stands as it is."""
+    document = json.dumps(value, ensure_ascii=False, indent=2)
+    return "".join(
+        character if character == "\n" or not _is_obeyed(character) else _escaped(character)
+        for character in document
+    )
+
+
+def _escaped(character: str) -> str:
+    return "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
@@ -118,7 +126,7 @@ def as_text(answer: Answer) -> Iterator[str]:
 
 def cited(citation: Citation) -> str:
     """``repository path:first-last @ commit`` or ``repository commit``, the commit in short."""
-    commit = (citation.commit or "")[:12]
+    commit = (citation.commit or "?")[:12]
     if citation.path is None:
         return f"{citation.repository} {commit}"
     place = citation.path

@@ -41,7 +41,10 @@ CONFIG_VARIABLE = "HUGINN_CONFIG"
 
 def expanded(value: Path | None) -> Path | None:
     """A path with ``~`` taken for the home folder."""
-    return value.expanduser() if value is not None else None
+    try:
+        return value.expanduser() if value is not None else None
+    except RuntimeError:
+        raise ValueError("names a home folder that does not exist") from None
 
 
 class _Section(BaseModel):
@@ -166,9 +169,9 @@ def load_settings(named: Path | None = None, *, shown_as: Path | None = None) ->
     path = config_path(named)
     content: dict[str, object] = {}
     if path is not None:
+        draft, path = path, shown_as or path
         try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-            path = shown_as or path
+            content = tomllib.loads(draft.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise SettingsError("config", f"{path}: {error}", "Mend the file.") from error
     for name in content:

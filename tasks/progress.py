@@ -15,8 +15,8 @@ class Listener(Protocol):
     def expect(self, source: str, total: int) -> None:
         """A source has ``total`` files and commits to go through in this run."""
 
-    def advance(self, source: str, done: int) -> None:
-        """``done`` more of them are behind it."""
+    def advance(self, source: str, done: float) -> None:
+        """``done`` more of them are behind it; a share of one while it is worked on."""
 
 
 class Silence:
@@ -28,7 +28,7 @@ class Silence:
     def expect(self, source: str, total: int) -> None:
         """Dropped."""
 
-    def advance(self, source: str, done: int) -> None:
+    def advance(self, source: str, done: float) -> None:
         """Dropped."""
 
 

@@ -63,7 +63,7 @@ def skipped_by_entry(context: RepoContext, plan: Plan, entry: TreeEntry) -> str 
         generated=entry.path in plan.tree.generated,
         vendored=entry.path in plan.tree.vendored,
         wanted=chosen_by(context.listed.include, context.listed.exclude),
-        max_file_bytes=context.settings.forge.max_file_bytes,
+        max_bytes=context.settings.forge.max_file_bytes,
     )
 
 

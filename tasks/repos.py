@@ -66,7 +66,7 @@ def begin(context: RepoContext, *, from_start: bool = False) -> Begun:
     try:
         plan = _plan(context, cursor)
     except UnknownCommit:  # Pruned after a force-push: what is held is listed instead.
-        cursor = replace(set_aside(cursor), targets=(target,))
+        cursor = set_aside(cursor)
         plan = _plan(context, cursor)
     if cursor.position == FIRST:
         cursor = replace(cursor, position=first_position(plan))
@@ -109,9 +109,14 @@ def _write(context: RepoContext, record: SourceRecord, step: Step) -> Acknowledg
     seen = writer.stored(record.source, paths=step.paths, commits=step.commits)
     stored = {each.id: each.fingerprint for each in seen}
     different = [each for each in step.passages if stored.get(each.id) != fingerprint_of(each)]
-    pairs, embedded = vectorised(different, writer, context.embedder)
+    looked_at = len(step.paths) + len(step.commits)
+    pairs, embedded, fresh = vectorised(
+        different,
+        writer,
+        context.embedder,
+        lambda share: listener().advance(record.source, share * looked_at),
+    )
     acknowledged = writer.write(pairs)
-    listener().advance(record.source, len(step.paths) + len(step.commits))
     return Acknowledgement(
         source=record.source,
         before=record.cursor,
@@ -122,6 +127,7 @@ def _write(context: RepoContext, record: SourceRecord, step: Step) -> Acknowledg
             written=len(acknowledged),
             unchanged=len(step.passages) - len(different),
             embedded=embedded,
+            reused=len(pairs) - fresh,
         ),
     )
 

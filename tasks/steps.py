@@ -4,9 +4,8 @@ from search.errors import HuginnError
 from tasks import commit, discover, removal, repos
 from tasks.bootstrap import open_repo, open_store
 from tasks.domain.acknowledgement import Acknowledgement, Counts
-from tasks.errors import SourceNotListed
 from tasks.runtime import effect
-from tasks.settings import run_settings
+from tasks.settings import listed_names, run_settings
 
 
 @effect("discover")
@@ -18,12 +17,7 @@ def discover_sources() -> discover.Discovered:
 @effect("listed")
 def listed_repositories(source: str | None) -> list[str]:
     """Names of the listed repositories, or of the one that ``source`` means."""
-    settings, _ = run_settings()
-    names = [each.name for each in settings.repositories]
-    wanted = source.removeprefix("repo:") if source else None
-    if wanted is not None and wanted not in names:
-        raise SourceNotListed(f"repo:{wanted}")
-    return [name for name in names if wanted in (None, name)]
+    return listed_names(source)
 
 
 @effect("begin:{name}")

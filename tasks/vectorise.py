@@ -15,11 +15,12 @@ def vectorised(
     passages: Sequence[Passage],
     writer: PassageWriter,
     embedder: Embedder,
-    advance: Callable[[int], None] = lambda _: None,
-) -> tuple[list[tuple[Passage, Vectors]], int]:
-    """Each passage with its vectors, and how many texts had to be embedded.
+    advance: Callable[[float], None] = lambda _: None,
+) -> tuple[list[tuple[Passage, Vectors]], int, int]:
+    """Each passage with its vectors; how many texts were embedded, for how many passages.
 
-    ``advance`` hears how many of the texts to embed were done. Equal texts are embedded once.
+    ``advance`` hears which share of the work each batch was, 1 in all. Equal texts are embedded
+    once.
     """
     known = writer.vectors([passage.digest for passage in passages]) if passages else {}
     missing = [passage for passage in passages if passage.digest not in known]
@@ -30,9 +31,11 @@ def vectorised(
     fresh: dict[str, Vector] = {}
     for some in batched(texts, AT_ONCE):
         fresh.update(zip(some, embedder.embed(some, "document"), strict=True))
-        advance(len(some))
+        advance(len(some) / len(texts))
+    if not texts:
+        advance(1)
     pairs = [(passage, known.get(passage.digest) or _made(passage, fresh)) for passage in passages]
-    return pairs, len(texts)
+    return pairs, len(texts), len(missing)
 
 
 def _made(passage: Passage, fresh: dict[str, Vector]) -> Vectors:

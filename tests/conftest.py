@@ -60,13 +60,18 @@ def collection_name() -> str:
 
 
 @pytest.fixture(scope="session")
-def prefect_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the session's Prefect server keeps its database."""
+    return tmp_path_factory.mktemp("prefect")
+
+
+@pytest.fixture(scope="session")
+def prefect_api(prefect_home: Path) -> Iterator[str]:
     """The session's one Prefect server; flows that tests run report to it."""
-    home = tmp_path_factory.mktemp("prefect")
-    with running_api(home) as address:
+    with running_api(prefect_home) as address:
         from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
 
-        with temporary_settings({PREFECT_API_URL: address, PREFECT_HOME: home}):
+        with temporary_settings({PREFECT_API_URL: address, PREFECT_HOME: prefect_home}):
             yield address
 
 

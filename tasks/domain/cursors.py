@@ -25,11 +25,11 @@ def begun(cursor: RepoCursor, target: str, *, rules: str, admission: str) -> Rep
     aside and the run goes through the whole tree.
     """
     same_rules = (cursor.rules, cursor.admission) == (rules, admission)
-    if same_rules and cursor.targets[-1:] == (target,):
+    if same_rules and cursor.position and cursor.targets[-1:] == (target,):
         return cursor
-    others = tuple(other for other in cursor.targets if other != target)
+    others = cursor.targets
     if not same_rules or len(others) >= MOST_TARGETS:
-        cursor, others = set_aside(cursor), ()
+        cursor, others = set_aside(cursor), others[-1:]
     return replace(
         cursor, targets=(*others, target), position=FIRST, rules=rules, admission=admission
     )
@@ -42,7 +42,7 @@ def set_aside(cursor: RepoCursor) -> RepoCursor:
 
 def restarted(cursor: RepoCursor) -> RepoCursor:
     """As if no run had ever begun, but remembering the last commit: everything is gone through."""
-    return replace(set_aside(cursor), targets=(), position=None)
+    return replace(set_aside(cursor), position=None)
 
 
 def arrived(cursor: RepoCursor) -> RepoCursor:

@@ -29,6 +29,7 @@ class Community:
     repositories: dict[str, GitRepo] = field(default_factory=dict)
     options: dict[str, dict[str, Any]] = field(default_factory=dict)
     forge: dict[str, Any] = field(default_factory=dict)
+    grpc_port: int | None = None
 
     def repository(self, name: str, **options: Any) -> GitRepo:
         """A new repository, listed under ``name``."""
@@ -52,7 +53,7 @@ class Community:
             "cache_dir": str(self.folder / "cache"),
             "weaviate": {
                 "url": f"http://127.0.0.1:{running.http_port}",
-                "grpc_url": f"http://127.0.0.1:{running.grpc_port}",
+                "grpc_url": f"http://127.0.0.1:{self.grpc_port or running.grpc_port}",
                 "writer_key": keys.writer,
                 "reader_key": keys.reader,
                 "collection": self.collection,
