@@ -24,6 +24,7 @@ _OVERLAP = 4_096  # of them were seen with the piece before as well
 _VAGUE = "generic-api-key"  # rests on entropy and a word nearby
 # Parts of a pair are reported with its secret: keys and tokens, but host names and ids as well.
 _SECRET_PART = re.compile(r"^(?!.*(?:public|-id\b|-name\b)).*(?:secret|token|passphrase|key)")
+_BEHIND_A_TOKEN = re.compile(r"(?<=[A-Za-z0-9_-]{16})(?:[)\]}<>*|&#]|[.,!?](?=\s|$))")
 _NOT_IN_A_MARKER = re.compile(r"[^a-z0-9.-]")
 
 
@@ -67,8 +68,13 @@ def _spans(text: str) -> Iterator[Span]:
 
 
 def _searchable(text: str) -> str:
-    """The text, character for character, as the library can take it: it stops at the first NUL."""
-    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    """The text, character for character, in a form in which the library finds more.
+
+    It stops at the first NUL, and most of its rules want a blank, a quote or a semicolon behind a
+    token: in prose there is a comma, a bracket or a full stop.
+    """
+    ended = _BEHIND_A_TOKEN.sub(";", text.replace("\0", " "))
+    return ended.encode("utf-8", "replace").decode("utf-8")
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:

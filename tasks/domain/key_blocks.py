@@ -18,14 +18,14 @@ _EDGE = re.compile(
     r"|\bPrivate-Lines: [0-9]{1,3}\b",
     re.IGNORECASE,
 )
-_RUN = re.compile(r"[A-Za-z0-9+/]{16,}={0,2}")
+# A line of a key. It has a digit or sign early on, which tells it from a long word.
+_LINE = r"(?=[A-Za-z]{0,80}[0-9+/])[A-Za-z0-9+/]{16,}+={0,2}"
+_RUN = re.compile(_LINE)
 # Between the lines of a pasted key: quote marks, a program's string marks, line breaks as \n.
 _GAP = r"(?:[\s>|\"'`+,()#*;]|\\[nrt]){0,200}+"
 _HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash|X-[A-Za-z-]{1,40}):[^\n]{0,200}+"
-_BODY = re.compile(
-    rf"(?:{_GAP}(?:{_HEADER}|[A-Za-z0-9+/]{{16,}}+={{0,2}}))*+(?:{_GAP}[A-Za-z0-9+/]{{0,63}}={{1,2}})?"
-)
-_TOKEN = re.compile(r"\S+")
+_BODY = re.compile(rf"(?:{_GAP}(?:{_HEADER}|{_LINE}))*+(?:{_GAP}[A-Za-z0-9+/]{{0,63}}={{1,2}})?")
+_TOKEN = re.compile(r"\S++")
 _MARKS = ">|\"'`+,()#*;"
 _SHARE = 0.4  # of what is no blank between head and tail; quoted and split up, a key still has 0.7
 

@@ -122,4 +122,6 @@ def named_secret(match: re.Match[str], group: str, value: str) -> bool:
         return False
     if is_digest(value) or is_random(value):
         return True
+    if name.lower().endswith(("token", "credential", "credentials")):
+        return False  # tokens are generated; what else is named so are formats and grammars
     return not _SYMBOLS.isdisjoint(value) and password(match, group, value)

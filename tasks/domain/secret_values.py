@@ -44,6 +44,7 @@ _SHORTEST_SINGLE_CASE = 12  # of letters in one case: correcthorse
 _SHORTEST_JOINED, _FEWEST_JOINTS = 16, 3  # of words joined by hyphens: correct-horse-battery-staple
 _FEWEST_RISES = 2  # changes from lower to upper case in letters that make no words: xKqLmZ
 _FEWEST_DIFFERENT = 6  # characters of a generated token
+_FEWEST_CHANGES = 3
 _RANDOM_CHANGES = 0.25  # of neighbours in it that differ in kind; names with a version have 0.12
 
 _PLACEHOLDER = re.compile(
@@ -99,11 +100,9 @@ def is_random(value: str, *, least: int = 10) -> bool:
         return False
     if len(set(value)) < _FEWEST_DIFFERENT or is_placeholder(value):
         return False
-    changes = sum(
-        a != b and (a, b) != ("upper", "lower") and "other" not in (a, b)
-        for a, b in pairwise(map(_kind, value))
-    )
-    return changes >= _RANDOM_CHANGES * (len(value) - 1)
+    kinds = [pair for pair in pairwise(map(_kind, value)) if "other" not in pair]
+    changes = sum(a != b and (a, b) != ("upper", "lower") for a, b in kinds)
+    return changes >= max(_FEWEST_CHANGES, _RANDOM_CHANGES * len(kinds))
 
 
 def _kind(character: str) -> str:
