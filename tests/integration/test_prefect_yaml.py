@@ -1,6 +1,6 @@
 """``prefect.yaml`` as Prefect reads it: it drops what it does not know in silence (spec 1.3)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -77,18 +77,20 @@ def test_an_entrypoint_is_a_module_and_gives_our_own_flow(
 
 
 @pytest.fixture(scope="module")
-def deployed(loaded: tuple[dict[str, dict[str, Any]], dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """What a Prefect server of its own holds after the deployments were registered with it."""
+def deployed(
+    loaded: tuple[dict[str, dict[str, Any]], dict[str, Any]], prefect_api: str
+) -> dict[str, Any]:
+    """What Prefect's server holds after ``prefect deploy`` registered the deployments with it."""
     import anyio
     from prefect.cli.deploy._core import _run_multi_deploy
     from prefect.client.orchestration import get_client
     from prefect.client.schemas.actions import WorkPoolCreate
-    from prefect.testing.utilities import prefect_test_harness
 
     configs, actions = loaded
 
     async def deploy() -> dict[str, Any]:
         async with get_client() as client:
+            assert str(client.api_url).rstrip("/") == prefect_api.rstrip("/")
             await client.create_work_pool(WorkPoolCreate(name="huginn", type="process"))
             await _run_multi_deploy(
                 list(configs.values()),
@@ -100,8 +102,7 @@ def deployed(loaded: tuple[dict[str, dict[str, Any]], dict[str, Any]]) -> Iterat
             )
             return {name: await client.read_deployment_by_name(f"{name}/{name}") for name in NAMES}
 
-    with prefect_test_harness(server_startup_timeout=180):
-        yield anyio.run(deploy)
+    return anyio.run(deploy)
 
 
 @pytest.mark.parametrize("name", NAMES)

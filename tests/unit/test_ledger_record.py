@@ -117,7 +117,6 @@ def test_the_newest_of_several_targets_is_cited() -> None:
     assert at(Position("commits"), "older", "newest").commit_of("a.md") == "newest"
 
 
-@pytest.mark.xfail(strict=True, reason="commit_of knows only how far the newest target came")
 def test_what_an_earlier_unfinished_run_wrote_is_not_cited_at_another_commit() -> None:
     record = at(Position("files", after="c.md"), "older", "newest")
     assert record.commit_of("d.md") in (None, "older")

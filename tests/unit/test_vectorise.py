@@ -16,7 +16,7 @@ from tests.support.fakes import (
 def test_each_passage_gets_the_vectors_of_its_own_texts_in_the_order_given() -> None:
     long = replace(file_passage("whole"), parts=("first part", "second part"))
     short = file_passage("short", "b.md")
-    pairs, embedded = vectorised([long, short], FakePassageWriter(), FakeEmbedder())
+    pairs, texts, passages = vectorised([long, short], FakePassageWriter(), FakeEmbedder())
     assert pairs == [
         (
             long,
@@ -24,7 +24,7 @@ def test_each_passage_gets_the_vectors_of_its_own_texts_in_the_order_given() -> 
         ),
         (short, vectors_for("short")),
     ]
-    assert embedded == 4
+    assert (texts, passages) == (4, 2)
 
 
 def test_texts_are_embedded_as_documents() -> None:
@@ -36,8 +36,8 @@ def test_texts_are_embedded_as_documents() -> None:
 def test_equal_texts_are_embedded_once() -> None:
     embedder = FakeEmbedder()
     passages = [file_passage("same", f"{number}.md") for number in range(3)]
-    pairs, embedded = vectorised(passages, FakePassageWriter(), embedder)
-    assert (embedder.texts, embedded) == (["same"], 1)
+    pairs, texts, embedded = vectorised(passages, FakePassageWriter(), embedder)
+    assert (embedder.texts, texts, embedded) == (["same"], 1, 3)
     assert [vectors for _, vectors in pairs] == [vectors_for("same")] * 3
 
 
@@ -47,8 +47,8 @@ def test_what_the_store_has_a_vector_of_is_not_embedded_whatever_its_source() ->
     store.write([(file_passage("same", repo="another"), held)])
     embedder = FakeEmbedder()
     passages = [file_passage("same", "renamed.md"), file_passage("new")]
-    pairs, embedded = vectorised(passages, store, embedder)
-    assert (embedder.texts, embedded) == (["new"], 1)
+    pairs, texts, embedded = vectorised(passages, store, embedder)
+    assert (embedder.texts, texts, embedded) == (["new"], 1, 1)
     assert [vectors for _, vectors in pairs] == [held, vectors_for("new")]
 
 
@@ -56,21 +56,30 @@ def test_a_text_that_is_stored_with_other_parts_is_embedded() -> None:
     store = FakePassageWriter()
     store.write([(file_passage("whole"), vectors_for("whole"))])
     other = replace(file_passage("whole"), parts=("who", "le"))
-    ((_, vectors),), _ = vectorised([other], store, FakeEmbedder())
+    ((_, vectors),), _, _ = vectorised([other], store, FakeEmbedder())
     assert vectors == Vectors(vector_of("whole"), [vector_of("who"), vector_of("le")])
 
 
 def test_many_texts_are_embedded_batch_by_batch_and_told() -> None:
-    told: list[int] = []
+    told: list[float] = []
     passages = [file_passage(f"text {number}", f"{number}.md") for number in range(AT_ONCE + 1)]
     embedder = FakeEmbedder()
-    pairs, embedded = vectorised(passages, FakePassageWriter(), embedder, told.append)
-    assert (told, embedded) == ([AT_ONCE, 1], AT_ONCE + 1)
+    pairs, texts, _ = vectorised(passages, FakePassageWriter(), embedder, told.append)
+    assert told == [AT_ONCE / (AT_ONCE + 1), 1 / (AT_ONCE + 1)]
+    assert texts == AT_ONCE + 1
     assert [vectors for _, vectors in pairs] == [vectors_for(p.window) for p in passages]
     assert embedder.texts == sorted(embedder.texts, key=len)
 
 
 def test_no_passages_ask_nobody() -> None:
     embedder = FakeEmbedder()
-    assert vectorised([], FakePassageWriter(), embedder) == ([], 0)
+    assert vectorised([], FakePassageWriter(), embedder) == ([], 0, 0)
     assert embedder.texts == []
+
+
+def test_work_that_needed_no_model_is_told_as_done() -> None:
+    store = FakePassageWriter()
+    store.write([(file_passage("same"), vectors_for("same"))])
+    told: list[float] = []
+    vectorised([file_passage("same", "b.md")], store, FakeEmbedder(), told.append)
+    assert sum(told) == 1
