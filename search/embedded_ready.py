@@ -62,7 +62,7 @@ def wait_until_ready(home: Home, server: Server, keys: Keys, deadline: float) ->
 
 
 def log_tail(home: Home) -> str:
-    """The last lines of the server's log, made readable; it holds no key and no text of people."""
+    """The last lines of the server's log, made readable: warnings and errors, never a key."""
     try:
         with home.log.open("rb") as log:
             log.seek(max(0, home.log.stat().st_size - _TAIL_BYTES))

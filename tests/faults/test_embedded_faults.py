@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -107,6 +108,24 @@ def test_processes_at_once_start_one_server(settings: Settings) -> None:
     assert sum("started Weaviate" in output for output in outputs) == 1
 
 
+def test_callers_at_the_same_instant_start_one_server(
+    settings: Settings, binary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = threading.Barrier(4)
+
+    def found_by_all(*_: object) -> Path:
+        together.wait(60)
+        return binary
+
+    monkeypatch.setattr(embedded_start, "find_binary", found_by_all)
+    said: list[str] = []
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: embedded.ensure_running(settings, said.append), range(4)))
+    assert [found[0].pid] == servers_of(settings)
+    assert len(set(found)) == 1
+    assert len(said) == 1
+
+
 def test_a_killed_server_is_started_again(settings: Settings) -> None:
     first = embedded.ensure_running(settings, ignore)
     kill(first.pid)
@@ -178,6 +197,7 @@ def test_when_a_recorded_port_is_taken_others_are_used(
         second = embedded.ensure_running(settings, ignore)
     assert second.ports != first.ports
     assert servers_of(settings) == [second.pid]
+    assert "address already in use" not in (home.run / "weaviate.log.1").read_text()
 
 
 @pytest.mark.parametrize("which", ["http", "grpc", "gossip", "data", "rpc"])

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from search import embedded
+from search import embedded, embedded_keys
 from search.embedded_home import Home, Server, home_of, prepare, record, recorded
 from search.embedded_keys import Keys, made_keys, read_keys
 from search.embedded_ports import Ports, are_free, free_ports
@@ -120,6 +120,15 @@ def test_keys_are_made_once_and_only_their_owner_can_read_them(home: Home) -> No
     assert made_keys(home) == keys
     assert len({keys.writer, keys.reader, keys.cluster}) == 3
     assert {stat.S_IMODE(path.stat().st_mode) for path in home.keys.iterdir()} == {0o600}
+
+
+def test_a_key_is_never_open_to_others_not_even_while_it_is_written(home: Home) -> None:
+    before = os.umask(0)
+    try:
+        embedded_keys._write_new(home.keys / "writer.key", "key")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((home.keys / "writer.key").stat().st_mode) == 0o600
 
 
 def test_key_files_that_stood_open_are_closed(home: Home) -> None:
