@@ -10,21 +10,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from search.analysis import ANALYSIS_VERSION
-
 from search.collection import CollectionMeta
 from search.connection import connect
 from search.embedding import Embedder
 from search.listing import RepositorySettings
 from search.settings import EmbedderSettings, Settings
-from tasks.adapters.chunking import CHUNKING_VERSION, StructureChunker
+from tasks.adapters.chunking import StructureChunker
 from tasks.adapters.git_places import identity
 from tasks.adapters.ledger import WeaviateLedger
 from tasks.adapters.passage_writer import WeaviatePassageWriter
 from tasks.adapters.repositories import GitRepository
 from tasks.adapters.schema import ensure_collection
 from tasks.adapters.scrubbing import BetterleaksScrubber
-from tasks.domain.commits import COMMITS_VERSION
-from tasks.domain.files import FILES_VERSION
+from tasks.domain.passages import RULES_VERSION
 from tasks.errors import SourceNotListed
 from tasks.ports import Chunker, Ledger, PassageWriter, Repository, Scrubber
 from tasks.progress import listener
@@ -117,14 +115,14 @@ def open_repo(name: str) -> Iterator[RepoContext]:
 def rules_version(settings: Settings) -> str:
     """Names everything that turns a text into passages."""
     identifier = embedder_of(settings.embedder).identity
-    versions = (FILES_VERSION, CHUNKING_VERSION, ANALYSIS_VERSION, scrubber_of().version)
+    versions = (RULES_VERSION, ANALYSIS_VERSION, scrubber_of().version)
     return _short(versions, identifier.token_limit)
 
 
 def commit_rules_version(settings: Settings) -> str:
     """Names everything that chooses commits and turns their messages into passages."""
     forge = settings.forge
-    return _short(rules_version(settings), COMMITS_VERSION, forge.merge_commits, forge.bot_commits)
+    return _short(rules_version(settings), forge.merge_commits, forge.bot_commits)
 
 
 def admission_version(settings: Settings, listed: RepositorySettings) -> str:

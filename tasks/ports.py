@@ -58,8 +58,12 @@ class Repository(Protocol):
             RepositoryUnreadable: gone, refused, timed out, or its HEAD names a missing branch.
         """
 
-    def fetch(self) -> None:
-        """Bring the mirror up to the remote, making it first if need be; prunes gone refs."""
+    def fetch(self, commit: str | None = None) -> None:
+        """Bring the mirror up to the remote, making it first if need be.
+
+        With ``commit``, only if the mirror does not hold that one: a task may run on another
+        machine, or after a damaged mirror was thrown away.
+        """
 
     def tree(self, commit: str) -> Tree:
         """The whole tree of ``commit``.

@@ -25,6 +25,8 @@ def next_files(context: RepoContext, plan: Plan, cursor: RepoCursor) -> Step:
     after = cursor.position.after if cursor.position else ""
     start = bisect_right(plan.paths, after) if after else 0
     skipped: Counter[str] = Counter()
+    if not after and plan.tree.unreadable_paths:
+        skipped["path-not-utf8"] = plan.tree.unreadable_paths
     admitted: list[TreeEntry] = []
     looked_at: list[str] = []
     size = 0
@@ -49,7 +51,7 @@ def next_files(context: RepoContext, plan: Plan, cursor: RepoCursor) -> Step:
         paths=tuple(looked_at),
         passages=tuple(passages),
         counts=Counts(
-            files=len(looked_at) - sum(path not in plan.entries for path in looked_at),
+            files=sum(path in plan.entries for path in looked_at) + skipped["path-not-utf8"],
             skipped=dict(skipped),
             scrubbed=dict(scrubbed),
         ),

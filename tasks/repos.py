@@ -95,9 +95,10 @@ def upsert(context: RepoContext, *, allow_mass_delete: bool = False) -> Acknowle
         TooManyDeletes: see ``check_deletes``.
     """
     record = context.store.ledger.record(context.listed.source)
-    plan = _plan(context, record.cursor)
     if record.cursor.position is None:
         raise NoRunBegun(record.source)
+    context.repository.fetch(record.cursor.targets[-1])
+    plan = _plan(context, record.cursor)
     if record.cursor.position.phase == "deletes":
         return _delete(context, record, plan, allowed=allow_mass_delete)
     take = next_files if record.cursor.position.phase == "files" else next_commits

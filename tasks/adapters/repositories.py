@@ -56,8 +56,10 @@ class GitRepository:
         self._wanted = tip
         return tip
 
-    def fetch(self) -> None:
+    def fetch(self, commit: str | None = None) -> None:
         """See ``Repository.fetch``: afterwards the mirror holds the commit that ``tip`` named."""
+        if commit is not None and self._holds(commit):
+            return
         wanted = self._wanted or self.tip()
         if wanted is not None:
             self._mirror.fetch(f"refs/heads/{self._branch}" if self._branch else "HEAD", wanted)
@@ -110,6 +112,13 @@ class GitRepository:
     def close(self) -> None:
         """See ``Repository.close``."""
         self._git.close()
+
+    def _holds(self, commit: str) -> bool:
+        try:
+            self._require([commit])
+        except (UnknownCommit, RepositoryBusy):
+            return False
+        return True
 
     def _require(self, commits: Sequence[str]) -> None:
         for commit in commits:

@@ -2,8 +2,6 @@
 
 from tasks.ports import CommitMessage
 
-COMMITS_VERSION = 1
-
 
 def skip_commit(commit: CommitMessage, *, merges: bool, bots: bool) -> str | None:
     """Why a commit's message is left out: ``merge``, ``bot``, ``blank``; None if it is taken.

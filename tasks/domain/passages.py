@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 
 from search.analysis import analyse
-
 from search.passage import Passage, passage_id
+from tasks.domain.files import embedded_text
 from tasks.ports import Chunk, CommitMessage
 
-SEPARATOR = " › "  # noqa: RUF001  # meant: no such sign stands in a heading or a symbol
+RULES_VERSION = 1
+"""Raise it when files, languages, generated, commits, passages or the chunker choose or cut
+otherwise: the next run then goes through everything again (texts that stay are not embedded)."""
 
 
 def file_passages(
@@ -43,11 +45,6 @@ def commit_passages(
         )
         for part, chunk in enumerate(chunks)
     ]
-
-
-def embedded_text(trail: Sequence[str], text: str) -> str:
-    """The text that is embedded: the headings or symbols above, then the text itself."""
-    return f"{SEPARATOR.join(trail)}\n{text}" if trail else text
 
 
 def _passage(

@@ -74,6 +74,20 @@ def test_a_commit_is_unknown_until_it_is_fetched(source: Source, repository: Rep
     assert paths(repository, first) == ["a.md"]
 
 
+def test_a_fetch_for_a_commit_that_is_held_leaves_the_rest_of_the_remote_alone(
+    source: Source, repository: Repository
+) -> None:
+    first = source.commit({"a.md": "one"})
+    repository.fetch(first)
+    second = source.commit({"b.md": "two"})
+    repository.fetch(first)
+    with pytest.raises(UnknownCommit):
+        repository.tree(second)
+    repository.tip()
+    repository.fetch(second)
+    assert paths(repository, second) == ["a.md", "b.md"]
+
+
 def test_a_tree_lists_every_kind_of_entry_by_path_with_mode_blob_and_size(
     source: Source, repository: Repository
 ) -> None:

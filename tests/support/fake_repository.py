@@ -85,7 +85,9 @@ class FakeRepository:
             raise self.source.unreadable
         return self.source.current
 
-    def fetch(self) -> None:
+    def fetch(self, commit: str | None = None) -> None:
+        if commit in self.mirrored:
+            return
         if tip := self.tip():
             for sha in _reachable(self.source.commits, [tip]):
                 self.mirrored[sha] = self.source.commits[sha]
