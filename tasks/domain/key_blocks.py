@@ -49,8 +49,7 @@ def key_blocks(text: str) -> Iterator[tuple[int, int]]:
             done = following.end()
             index += 2
         else:
-            limit = following.start() if following else len(text)
-            body = _BODY.match(text, edge.end(), limit)
+            body = _BODY.match(text, edge.end())  # a head or tail ends it: it starts with a dash
             done = edge.end()
             if body and _has_material(body[0]):
                 done = body.end()

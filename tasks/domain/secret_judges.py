@@ -93,13 +93,10 @@ def parameter(match: re.Match[str], _group: str, value: str) -> bool:
     """By the parameter's name, however short the value is (case S23)."""
     if is_placeholder(value):
         return False
-    if is_password(value, quoted=True, alone=True) or is_random(value, least=_SHORTEST_PARAMETER):
+    if is_password(value, quoted=True, alone=True):
         return True
-    return match["certain"] is not None and _is_no_word(value)
-
-
-def _is_no_word(value: str) -> bool:
-    return len(value) >= _SHORTEST_PARAMETER and not has_word(value)
+    is_certain = match["certain"] is not None
+    return is_certain and len(value) >= _SHORTEST_PARAMETER and not has_word(value)
 
 
 def password(match: re.Match[str], group: str, value: str) -> bool:

@@ -137,7 +137,25 @@ def test_a_secret_is_found_wherever_a_long_text_is_cut(
         assert result.text.startswith(f"{words}[scrubbed:slack-bot-token]{line_break}word ")
 
 
-def test_a_pair_is_taken_out_in_both_halves_but_not_its_host(rng: random.Random) -> None:
+def test_a_long_text_is_not_cut_inside_a_digest(
+    rng: random.Random, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scrubbing, "_PIECE", 1_000)
+    monkeypatch.setattr(scrubbing, "_OVERLAP", 200)
+    text = "".join(f"key: {take(rng, 40, '0123456789abcdef')}\n" for _ in range(500))
+    assert SCRUBBER.scrub([text])[0].text == text
+
+
+def test_the_other_half_of_a_pair_is_taken_out(rng: random.Random) -> None:
+    identifier, other = "EX" + f"O{token(rng, 26)}", token(rng, 45)
+    [result] = SCRUBBER.scrub([f"exoscale user: {identifier}\nexoscale for it: {other}\n"])
+    assert result.text == (
+        "exoscale user: [scrubbed:exoscale-api-key]\n"
+        "exoscale for it: [scrubbed:exoscale-api-secret]\n"
+    )
+
+
+def test_the_host_that_belongs_to_a_key_stays(rng: random.Random) -> None:
     host = "https://abcdefghijklmnopqrst.supabase.co"
     key = "sb_" + f"secret_{take(rng, 22)}_{take(rng, 8)}"
     [result] = SCRUBBER.scrub([f"url = {host}\nkey = {key}\n"])

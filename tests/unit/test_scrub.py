@@ -60,6 +60,7 @@ CLEAN = {
     "S17 a cache key": f"cache_key: {take(RNG, 32, HEX)}",
     "S17 a token bucket": "a token bucket limits each user",
     "S17 a key policy": "our api key rotation policy: every 90 days",
+    "S17 a cache key of another length": "cache_key: v1-npm-3f2a9b8c7d6e-71k2",
     "S18 an integrity hash": f'integrity="sha512-{take(RNG, 86, BASE64)}=="',
     "S18 a short integrity hash": f"key: sha256-{take(RNG, 43, BASE64)}=",
     "S18 a uuid": f"key = {UUID}",
@@ -69,7 +70,7 @@ CLEAN = {
     "a permalink": f"https://matrix.to/#/!abc:example.org/${take(RNG, 43, URL_SAFE)}?via=a.org",
     "an mxid in an address": "https://example.org/@alice:example.org",
     "a clone address": "ssh://git@example.org/o/r.git and git@example.org:o/r.git",
-    "a user name in an address": "https://alice@example.org/x",
+    "a user name in an address": "https://alice.liddell1865@example.org/x",
     "a documented address": "postgres://user:password@localhost/db",
     "a template of an address": "https://${USER}:${PASS}@example.org",
     "a public key block": f"-----BEGIN PUBLIC KEY-----\n{take(RNG, 64)}\n-----END PUBLIC KEY-----",
@@ -118,6 +119,13 @@ password=os.environ['PASSWORD']
 password = config.smtp.pass2
 password != confirmation1
 password: /run/secrets/password1
+password: ${DB_PW_2}
+password: "<dein-wort-1>"
+password: "Mind. 8 Zeichen!"
+password: extraordinarily weak
+password = args[0]
+password = derive(salt1)
+password: "/srv/mnt1/x9y"
 password is required
 the password is base64 encoded
 const password = useState('')
@@ -167,6 +175,18 @@ def test_s01_a_fine_grained_github_token_is_replaced_whole() -> None:
 
 def test_s03_a_token_with_a_short_payload_is_replaced_as_one() -> None:
     assert scrubbed(f"invalid token {jwt(RNG)}.") == "invalid token [scrubbed:jwt]"
+
+
+@pytest.mark.parametrize("signature", ["", "."])
+def test_s03_a_token_without_a_signature_is_replaced(signature: str) -> None:
+    unsigned = jwt(RNG).rpartition(".")[0]
+    assert scrubbed(f"is {unsigned}{signature} valid") == "is [scrubbed:jwt] valid"
+
+
+def test_a_jwt_cannot_start_inside_what_it_has_read() -> None:
+    [rule] = [rule for rule in secret_rules.RULES if rule.name == "jwt"]
+    assert rule.pattern.match(f"eyJ{jwt(RNG)}")
+    assert rule.pattern.match(f"eyJ{jwt(RNG)}", 3) is None
 
 
 @pytest.mark.parametrize("prefix", ["", "> ", "    "])
@@ -253,6 +273,13 @@ def test_s16_both_halves_of_an_aws_pair_are_replaced(assignment: str) -> None:
     assert result == (
         f"[scrubbed:aws-access-key-id]\n"
         f"aws_secret_access_key{assignment}[scrubbed:aws-secret-access-key]"
+    )
+
+
+def test_s16_the_secret_half_is_known_by_its_name_alone() -> None:
+    _, secret = aws_pair(RNG)
+    assert scrubbed(f"aws_secret_access_key {secret}") == (
+        "aws_secret_access_key [scrubbed:aws-secret-access-key]"
     )
 
 
@@ -396,6 +423,42 @@ def test_scrubbing_twice_is_scrubbing_once(text: str) -> None:
 def test_a_marker_is_never_scrubbed_again() -> None:
     for text in ("password: [scrubbed:password]", "https://a:[scrubbed:url-password]@example.org"):
         assert scrubbed(text) == text
+
+
+def found(*spans: Span) -> scrub.Finder:
+    """A finder that finds this in the text that has not been scrubbed, and nothing later."""
+    texts: list[str] = []
+
+    def find(text: str) -> list[Span]:
+        texts.append(text)
+        return list(spans) if text == texts[0] else []
+
+    return find
+
+
+def scrubbed_by(find: scrub.Finder, *texts: str) -> list[str]:
+    return [text for text, _ in scrub.scrub_together(texts, find)]
+
+
+def test_what_finds_a_marker_again_changes_nothing() -> None:
+    text = "to [scrubbed:jwt] go"
+    assert scrubbed_by(found(Span(3, 17, "other"), Span(12, 15, "other")), text) == [text]
+    assert scrubbed_by(found(Span(14, 20, "other")), text) == ["to [scrubbed:other]"]
+
+
+def test_a_span_over_three_texts_is_replaced_in_each() -> None:
+    assert scrubbed_by(found(Span(1, 9, "x")), "abc", "def", "ghi") == [
+        "a[scrubbed:x]",
+        "[scrubbed:x]",
+        "[scrubbed:x]hi",
+    ]
+
+
+def test_texts_together_are_searched_each_on_its_own_as_well() -> None:
+    def last(text: str) -> list[Span]:
+        return [Span(len(text) - 2, len(text), "x")] if text.endswith("zz") else []
+
+    assert scrubbed_by(last, "azz", "b") == ["a[scrubbed:x]", "b"]
 
 
 def test_overlapping_spans_become_one_under_the_surest_name() -> None:
