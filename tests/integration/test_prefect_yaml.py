@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]  # it comes with Prefect
 from pydantic import BaseModel
 from rich.console import Console
 
@@ -63,14 +63,14 @@ def test_an_entrypoint_is_a_module_and_gives_our_own_flow(
     loaded: tuple[dict[str, dict[str, Any]], Any], name: str
 ) -> None:
     """In file form Prefect loads the module twice and puts ``flows/`` first on the path."""
-    from prefect.flows import load_flow_from_entrypoint
+    from prefect.flows import Flow, load_flow_from_entrypoint
 
     import flows.backfill
     import flows.refresh
 
     config = loaded[0][name]
     assert config["entrypoint"] == f"flows.{name}.{name}"
-    flow = load_flow_from_entrypoint(config["entrypoint"])
+    flow: Flow[..., Any] = load_flow_from_entrypoint(config["entrypoint"])
     assert flow is {"refresh": flows.refresh.refresh, "backfill": flows.backfill.backfill}[name]
     parameters = config.get("parameters", {})
     assert flow.validate_parameters(parameters).items() >= parameters.items()

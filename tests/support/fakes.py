@@ -184,7 +184,7 @@ class FakeEmbedder(Embedder):
         return len(text.split()) + 2
 
     @property
-    def identity(self) -> EmbedderIdentity:  # type: ignore[override]
+    def identity(self) -> EmbedderIdentity:
         return self._fake_identity
 
 

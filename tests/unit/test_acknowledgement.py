@@ -10,10 +10,13 @@ from tasks.domain.acknowledgement import Acknowledgement, Confirmation, Counts
 from tasks.errors import WritesNotAcknowledged
 
 IDS = st.frozensets(st.sampled_from("abcd"))
+NOTHING = Confirmation()
 BEFORE, AFTER = RepoCursor("old", targets=("new",)), RepoCursor("new")
 
 
-def acknowledgement(upserts: Confirmation, deletes: Confirmation) -> Acknowledgement:
+def acknowledgement(
+    upserts: Confirmation = NOTHING, deletes: Confirmation = NOTHING
+) -> Acknowledgement:
     return Acknowledgement("repo:one", BEFORE, AFTER, upserts, deletes)
 
 
@@ -43,9 +46,7 @@ def test_a_difference_is_refused_on_either_side(
     doing: str, planned: str, acknowledged: str
 ) -> None:
     with pytest.raises(WritesNotAcknowledged) as refused:
-        Acknowledgement(
-            "repo:one", BEFORE, AFTER, **{doing: Confirmation.of(planned, acknowledged)}
-        )
+        acknowledgement(**{doing: Confirmation.of(planned, acknowledged)})
     assert refused.value.doing == doing
     assert refused.value.source == "repo:one"
     assert refused.value.planned == len(planned)
@@ -57,11 +58,11 @@ def test_a_lack_of_confirmation_may_be_tried_again() -> None:
 
 
 def test_nothing_to_write_is_confirmed_by_nothing() -> None:
-    assert acknowledgement(Confirmation(), Confirmation()).finished
+    assert acknowledgement().finished
 
 
 def test_ids_confirmed_twice_or_in_another_order_are_confirmed() -> None:
-    assert acknowledgement(Confirmation.of(["a", "b"], ["b", "a", "b"]), Confirmation())
+    assert acknowledgement(Confirmation.of(["a", "b"], ["b", "a", "b"]))
 
 
 def test_a_source_is_finished_when_no_target_is_left() -> None:

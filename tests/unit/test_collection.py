@@ -100,7 +100,7 @@ def test_another_model_version_or_size_is_a_difference_and_another_name_is_not()
     assert META.differences(replace(META, embedder_digest="x")) == [
         "embedder_digest: digest-of-weights, not x"
     ]
-    changed = replace(META, dimensions=5, schema_version=99, analysis_version=99)
+    changed = replace(META, dimensions=5, schema_version=99, analysis_version="99")
     assert len(META.differences(changed)) == 3
 
 

@@ -153,7 +153,7 @@ class CrashAnywhere(RuleBasedStateMachine):
         super().__init__()
         self.trees: dict[str, dict[str, str]] = {}
         self.tip = ""
-        self.rules = 1
+        self.version = 1
         self.cursor = RepoCursor()
         self.stored: dict[str, tuple[str, int]] = {}
         self.sure = True
@@ -172,12 +172,12 @@ class CrashAnywhere(RuleBasedStateMachine):
 
     @rule()
     def change_the_rules(self) -> None:
-        self.rules += 1
+        self.version += 1
 
     @rule(from_start=st.booleans())
     def begin(self, *, from_start: bool) -> None:
         cursor = restarted(self.cursor) if from_start else self.cursor
-        new = begun(cursor, self.tip, rules=str(self.rules), admission="")
+        new = begun(cursor, self.tip, rules=str(self.version), admission="")
         self.sure = self.sure and (not self.cursor.targets or new == self.cursor)
         self.cursor = new
 

@@ -1,5 +1,6 @@
 """What a run has to look at, derived from the cursor (spec 5.4, 2.7)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -46,7 +47,7 @@ def plan_of(source: FakeSource, cursor: RepoCursor, *, commit_messages: bool = T
 
 
 def towards(target: str, *, held: str | None, unfinished: tuple[str, ...] = ()) -> RepoCursor:
-    cursor = RepoCursor(commit=held, **RULES)
+    cursor = RepoCursor(commit=held, rules="r1", admission="a1")
     for each in (*unfinished, target):
         cursor = begun(cursor, each, **RULES)
     return cursor
@@ -146,19 +147,20 @@ def test_steps_of_one_run_share_a_plan_and_another_target_gets_its_own(source: F
 
 @pytest.mark.parametrize(
     "change",
-    [{"commit": "held"}, {"rules": "r2"}, {"admission": "a2"}],
-    ids=lambda c: next(iter(c)),
+    [
+        pytest.param(lambda cursor: replace(cursor, commit=cursor.targets[0]), id="commit"),
+        pytest.param(lambda cursor: replace(cursor, rules="r2"), id="rules"),
+        pytest.param(lambda cursor: replace(cursor, admission="a2"), id="admission"),
+    ],
 )
 def test_a_plan_is_not_reused_for_a_cursor_that_means_something_else(
-    source: FakeSource, change: dict[str, str]
+    source: FakeSource, change: Callable[[RepoCursor], RepoCursor]
 ) -> None:
-    held = source.current
-    target = source.commit({"b.md": "more"})
     repository, plans = mirror(source), Plans()
-    cursor = towards(target, held=None)
-    changed = replace(cursor, **{k: held if v == "held" else v for k, v in change.items()})
+    cursor = towards(source.current or "", held=None)
     first = plans.plan("repo:one", repository, cursor, commit_messages=True)
-    assert plans.plan("repo:one", repository, changed, commit_messages=True) is not first
+    other = change(cursor)
+    assert plans.plan("repo:one", repository, other, commit_messages=True) is not first
 
 
 def test_only_the_last_few_plans_are_kept(source: FakeSource) -> None:
