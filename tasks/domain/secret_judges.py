@@ -31,6 +31,7 @@ _SYMBOLS = frozenset("!@#$%^&*+=/~")
 _NAME = re.compile(
     r"((?:\w{1,20} )?[\w.-]{0,60})[\s\"'`)\]]{0,4}(?:=>|[=>:|,?]{1,3})[\s\"'`=>]{0,6}$"
 )
+_DID = re.compile(r"\bdid:[a-z0-9]{1,20}:$")  # did:key:z6Mk…, a public name
 _SECRET_NAME = re.compile(
     r"(?i)(?:secret|token|passw(?:or)?d|(?:api|access|private|secret|auth)[ _-]?key"
     r"|secret[ _-]?value|credentials?)$"
@@ -47,6 +48,8 @@ def is_plausible(before: str, value: str) -> bool:
     Digests, UUIDs and public keys are secrets only under a name that says so, and what is named a
     checksum is none.
     """
+    if _DID.search(before[-40:]):
+        return False
     assigned = _NAME.search(before[-100:])
     return _is_plausible(assigned[1] if assigned else "", value)
 

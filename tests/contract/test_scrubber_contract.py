@@ -65,8 +65,8 @@ def test_ctrl_c_ends_a_process_that_has_loaded_the_library(work: str) -> None:
         from tasks.adapters.scrubbing import BetterleaksScrubber
         scrubber = BetterleaksScrubber()
         scrubber.scrub(["x"])
-        print("ready", flush=True)
         try:
+            print("ready", flush=True)
             {work}
         except KeyboardInterrupt:
             sys.exit(3)

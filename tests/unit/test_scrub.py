@@ -66,6 +66,7 @@ CLEAN = {
     "S18 a uuid": f"key = {UUID}",
     "S18 an event": f"event key: ${take(RNG, 43, URL_SAFE)}",
     "a public key of a server": f'"ed25519:auto": {{"key": "{take(RNG, 43, BASE64)}"}}',
+    "a decentralised identifier": f"Signed-off-by: Al <did:key:z{token(RNG, 47)}>",
     "a room of version 12": f"!{take(RNG, 43, URL_SAFE)}",
     "a permalink": f"https://matrix.to/#/!abc:example.org/${take(RNG, 43, URL_SAFE)}?via=a.org",
     "an mxid in an address": "https://example.org/@alice:example.org",
