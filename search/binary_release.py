@@ -5,6 +5,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 from search.settings import WEAVIATE_VERSION
 
@@ -74,7 +75,7 @@ def unpack(archive: Path, folder: Path) -> Path:
     return target
 
 
-def _copied(source: "shutil.SupportsRead[bytes]", target: Path) -> None:
+def _copied(source: IO[bytes], target: Path) -> None:
     with target.open("wb") as out:
         shutil.copyfileobj(source, out)
 

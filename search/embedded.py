@@ -42,6 +42,18 @@ from search.embedded_stop import STOP_SECONDS, stop_server
 from search.errors import PermanentError
 from search.settings import WEAVIATE_VERSION, Settings
 
+__all__ = [
+    "Keys",
+    "Server",
+    "Status",
+    "ensure_running",
+    "keys",
+    "run_foreground",
+    "running",
+    "status",
+    "stop",
+]
+
 Progress = Callable[[str], None]
 
 

@@ -25,6 +25,7 @@ from search.embedded_keys import made_keys
 from search.embedded_ports import free_ports
 from search.embedded_process import MARK, environment, spawn
 from search.errors import PermanentError, ServerUnavailable
+from search.locking import locked
 from search.settings import Settings
 from tests.support.weaviate_server import child, settings_in
 
@@ -312,7 +313,7 @@ def test_a_caller_does_not_wait_for_ever_on_another_that_is_starting(
 ) -> None:
     monkeypatch.setattr(embedded_start, "_LOCK_SPARE_SECONDS", 0)
     with (
-        embedded_start.locked(home.run / "start.lock"),
+        locked(home.run / "start.lock"),
         pytest.raises(ServerUnavailable, match="another process is still starting Weaviate"),
     ):
         embedded.ensure_running(settings_with(settings, 0.3), ignore)

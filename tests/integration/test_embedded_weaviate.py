@@ -319,7 +319,11 @@ def test_a_test_session_that_is_killed_leaves_no_server(tmp_path: Path, binary: 
     )
     assert killed.returncode == -signal.SIGKILL
     pid = int(pid_file.read_text())
-    wait_for(lambda: not lives(pid))
+    try:
+        wait_for(lambda: not lives(pid), seconds=20)
+    finally:
+        if lives(pid):
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_go_says_why_it_cannot_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
