@@ -50,17 +50,24 @@ def without_entry(text: str, name: str) -> str:
         known = ", ".join(names) or "none"
         raise UsageError("name", f"{name!r} is not listed", f"Listed: {known}.")
     expected = [entry for entry in listed if entry["name"] != name]
-    if expected:
-        cut = _without_lines(text, names.index(name))
-        if tomllib.loads(cut).get("repositories") == expected:
-            return cut
+    # An empty list still is a list: nothing is listed any more, and all gets removed.
+    end = "\r\n" if "\r\n" in text else "\n"
+    head = "" if expected else f"repositories = []{end}"
+    cut = head + _without_lines(text, names.index(name))
+    if _listed(cut) == expected:
+        return cut
     document = tomlkit.parse(text)
     del document["repositories"][names.index(name)]
     if not expected:
-        # An empty list still is a list: nothing is listed any more, and all gets removed.
         document.remove("repositories")
-        return f"repositories = []\n{tomlkit.dumps(document)}"
-    return tomlkit.dumps(document)
+    return head + tomlkit.dumps(document)
+
+
+def _listed(text: str) -> object:
+    try:
+        return tomllib.loads(text).get("repositories")
+    except tomllib.TOMLDecodeError:
+        return None
 
 
 def _without_lines(text: str, index: int) -> str:

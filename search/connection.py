@@ -4,6 +4,7 @@ Messages of the server can quote what was stored, so they are not passed on (spe
 says the kind of failure, and the server's log has the rest.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
@@ -54,6 +55,7 @@ def _open(http: str, grpc: str, key: str | None) -> "WeaviateClient":
     from weaviate.classes.init import AdditionalConfig, Auth, Timeout
 
     web, rpc = urlsplit(http), urlsplit(grpc)
+    os.environ.setdefault("no_grpc_proxy", "127.0.0.1,localhost")  # gRPC asks a proxy even there
     with mapped_errors("connect"):
         return weaviate.connect_to_custom(
             http_host=web.hostname or "",

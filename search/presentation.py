@@ -143,7 +143,7 @@ def _about(hit: Hit) -> Iterator[str]:
     if hit.start:
         yield hit.start.strftime("%Y-%m-%d %H:%M UTC")
     if hit.trail:
-        yield " › ".join(hit.trail)  # noqa: RUF001  # as in what is embedded
+        yield " › ".join(hit.trail)  # as in what is embedded
     if hit.status != "current":
         yield hit.status
 

@@ -75,6 +75,8 @@ class WeaviateSettings(_Section):
     def _is_http(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("http://", "https://")):
             raise ValueError("must start with http:// or https://")
+        if value is not None and "@" in value:
+            raise ValueError("carries a user name or key: use writer_key and reader_key")
         return value
 
 

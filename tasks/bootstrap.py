@@ -5,7 +5,6 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -22,9 +21,10 @@ from tasks.adapters.passage_writer import WeaviatePassageWriter
 from tasks.adapters.repositories import GitRepository
 from tasks.adapters.schema import ensure_collection
 from tasks.adapters.scrubbing import BetterleaksScrubber
+from tasks.context import RepoContext, Store
 from tasks.domain.passages import RULES_VERSION
 from tasks.errors import SourceNotListed
-from tasks.ports import Chunker, Ledger, PassageWriter, Repository, Scrubber
+from tasks.ports import Scrubber
 from tasks.progress import listener
 from tasks.settings import repository_named, run_settings
 
@@ -32,35 +32,6 @@ if TYPE_CHECKING:
     from weaviate import WeaviateClient
 
 _collections = threading.Lock()
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    """The write side's view of Weaviate."""
-
-    writer: PassageWriter
-    ledger: Ledger
-
-
-@dataclass(frozen=True, slots=True)
-class RepoContext:
-    """Everything that the tasks of one repository need.
-
-    ``rules`` names what makes a passage out of a text, ``admission`` what chooses the files: a
-    change of either makes the next run go through the whole tree (W35).
-    """
-
-    listed: RepositorySettings
-    settings: Settings
-    repository: Repository
-    store: Store
-    embedder: Embedder
-    chunker: Chunker
-    scrubber: Scrubber
-    rules: str
-    commit_rules: str
-    admission: str
-    identity: str
 
 
 @contextmanager

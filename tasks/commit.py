@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from search.ledger import State
-from tasks.bootstrap import Store
+from tasks.context import Store
 from tasks.domain.acknowledgement import Acknowledgement
 from tasks.errors import CursorMoved
 

@@ -8,7 +8,8 @@ from search.listing import RepositorySettings
 from search.settings import Settings
 from tasks.adapters.git_places import identity
 from tasks.adapters.repositories import GitRepository
-from tasks.bootstrap import Store, admission_version, open_store, rules_version
+from tasks.bootstrap import admission_version, open_store, rules_version
+from tasks.context import Store
 from tasks.repos import is_current
 from tasks.settings import run_settings
 

@@ -113,6 +113,9 @@ class Scrubber(Protocol):
     def scrub(self, texts: Sequence[str]) -> "list[Scrubbed]":
         """Each text with its secrets replaced by ``[scrubbed:<rule>]``, in the order given."""
 
+    def scrub_together(self, texts: Sequence[str]) -> "list[Scrubbed]":
+        """The same for consecutive messages of one sender: a secret may span several."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scrubbed:

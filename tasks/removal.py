@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tasks.bootstrap import Store
+from tasks.context import Store
 from tasks.domain.acknowledgement import Acknowledgement, Confirmation, Counts
 from tasks.domain.batches import batched
 from tasks.domain.cursors import set_aside

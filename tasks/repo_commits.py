@@ -4,7 +4,7 @@ from collections import Counter
 
 from search.ledger import Position, RepoCursor
 from search.passage import Passage
-from tasks.bootstrap import RepoContext
+from tasks.context import RepoContext
 from tasks.domain.acknowledgement import Counts
 from tasks.domain.commits import skip_commit
 from tasks.domain.passages import commit_passages

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from search.ledger import Position, RepoCursor
 from search.passage import Passage
 from tasks.adapters.globs import chosen_by
-from tasks.bootstrap import RepoContext
+from tasks.context import RepoContext
 from tasks.domain.acknowledgement import Counts
 from tasks.domain.files import decode, skip_by_content, skip_by_entry
 from tasks.domain.passages import file_passages

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from search.collection import fingerprint_of
 from search.ledger import RepoCursor, SourceRecord, State
-from tasks.bootstrap import RepoContext
+from tasks.context import RepoContext
 from tasks.domain.acknowledgement import Acknowledgement, Confirmation, Counts
 from tasks.domain.cursors import FIRST, arrived, begun, check_deletes, restarted, set_aside
 from tasks.errors import NameClash, NoRunBegun, RepositoryUnreadable, UnknownCommit

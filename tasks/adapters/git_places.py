@@ -30,7 +30,7 @@ def default_repository(folder: Path) -> RepositorySettings:
         raise UsageError(
             "repositories",
             f"none is listed, and {here} is in no git repository",
-            "Go to one, or list one: huginn sources add <url or folder>.",
+            "Go to one, or list one: huginn sources add NAME ADDRESS.",
         )
     place = Path(top.output.decode("utf-8", "surrogateescape").removesuffix("\n"))
     own = place.parent if place.name == ".git" else place
@@ -40,7 +40,7 @@ def default_repository(folder: Path) -> RepositorySettings:
         raise UsageError(
             "repositories",
             f"{here} cannot be listed by itself",
-            "List it by name: huginn sources add <url or folder>.",
+            "List it by name: huginn sources add NAME ADDRESS.",
         ) from error
 
 

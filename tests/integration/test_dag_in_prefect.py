@@ -67,7 +67,7 @@ class DamagesTheMirror(Silence):
         if not self._done:
             for file in self._mirrors.glob("*.git/objects/**/*"):
                 if file.is_file():
-                    file.chmod(0o600)
+                    file.unlink()  # the repository's own file has a hard link here
                     file.write_bytes(b"damaged")
         self._done = True
 

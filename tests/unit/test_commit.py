@@ -6,8 +6,8 @@ import pytest
 
 from search.errors import TransientError
 from search.ledger import Position, RepoCursor, SourceRecord
-from tasks.bootstrap import Store
 from tasks.commit import commit, mark_failed
+from tasks.context import Store
 from tasks.domain.acknowledgement import Acknowledgement, Confirmation
 from tasks.errors import CursorMoved, WritesNotAcknowledged
 from tests.support.fakes import (
