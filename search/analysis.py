@@ -145,7 +145,7 @@ def _joined(text: str, level: int = _PATH, *, humps: bool) -> Iterator[str]:
     if len(parts) > 1:
         yield from _quoted(text) if level == _QUOTED else _whole(text, level)
     for part in parts:
-        if len(parts) == 1 or level != _QUOTED or len(part) > 1:
+        if len(parts) == 1 or level != _QUOTED or len(_folded(part)) > 1:
             yield from _joined(part, level + 1, humps=humps)
 
 
