@@ -10,7 +10,7 @@ import pytest
 from search import embedded
 from search.settings import Settings
 from tests.support.community import Community
-from tests.support.prefect_api import running_api
+from tests.support.prefect_api import drain_workers, running_api
 from tests.support.weaviate_server import (
     BINARY_VARIABLE,
     running_server,
@@ -73,6 +73,7 @@ def prefect_api(prefect_home: Path) -> Iterator[str]:
 
         with temporary_settings({PREFECT_API_URL: address, PREFECT_HOME: prefect_home}):
             yield address
+            drain_workers()  # else they try to reach the ended server for a minute at exit
 
 
 @pytest.fixture

@@ -49,7 +49,8 @@ def test_the_schema_is_the_declared_one(server_settings: Settings, collection_na
     assert [found.name for found in config.properties] == [each.name for each in PROPERTIES]
     for found, declared in zip(config.properties, PROPERTIES, strict=True):
         if declared.type.startswith("text"):
-            expected = Tokenization.WHITESPACE if declared.index == "keywords" else Tokenization.FIELD
+            is_analysed = declared.index == "keywords"
+            expected = Tokenization.WHITESPACE if is_analysed else Tokenization.FIELD
             assert found.tokenization == expected, declared.name
     assert set(config.vector_config or {}) == {"window", "parts"}
     assert config.inverted_index_config.stopwords.preset.value == "none"

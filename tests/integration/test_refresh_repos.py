@@ -39,7 +39,8 @@ def test_a_commit_message_is_found_with_author_date_and_id(
     community: Community, guide: GitRepo
 ) -> None:
     community.refresh()
-    hit = next(h for h in community.search("describe the ravens of Odin").hits if h.kind == "commit")
+    hits = community.search("describe the ravens of Odin").hits
+    hit = next(hit for hit in hits if hit.kind == "commit")
     assert hit.citation.commit == guide.tip()
     assert hit.authors == ("Ada Lovelace",)
     assert hit.start is not None
@@ -83,9 +84,7 @@ def test_a_renamed_file_leaves_nothing_under_its_old_path_and_embeds_nothing(
     assert outcome.counts.embedded == 0
 
 
-def test_a_file_that_gets_shorter_leaves_no_old_chunk(
-    community: Community, guide: GitRepo
-) -> None:
+def test_a_file_that_gets_shorter_leaves_no_old_chunk(community: Community, guide: GitRepo) -> None:
     long = "".join(f"## Part {n}\n\n{f'Sentence {n} about whales. ' * 30}\n\n" for n in range(9))
     guide.commit({"docs/guide.md": long})
     community.refresh()

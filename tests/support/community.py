@@ -124,7 +124,7 @@ class Community:
             return reader.records(reader.resolve().name).get(source)
 
     def passages(self, source: str | None = None) -> dict[str, dict[str, Any]]:
-        """Everything that is stored, by id: all properties but the time of ingestion, and vectors."""
+        """What is stored, by id: all properties but the time of ingestion, and the vectors."""
         with self.configured() as settings, connect(settings, "reader") as client:
             name = Reader(client, self.collection).resolve().name
             found = {}

@@ -29,8 +29,10 @@ def running_api(home: Path) -> Iterator[str]:
     environment.pop("PREFECT_API_URL", None)
     with (home / "server.log").open("wb") as log:
         server = subprocess.Popen(
-            [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1"]
-            + ["--port", str(port), "--no-ui"],
+            [
+                *(sys.executable, "-m", "prefect", "server", "start"),
+                *("--host", "127.0.0.1", "--port", str(port), "--no-ui"),
+            ],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -55,3 +57,12 @@ def _wait(address: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
         except httpx.TransportError:
             time.sleep(0.2)
     raise RuntimeError(f"Prefect did not start:\n{log.read_text()[-2000:]}")
+
+
+def drain_workers() -> None:
+    """Send what Prefect's background workers of this process still hold."""
+    from prefect.events.worker import EventsWorker
+    from prefect.logging.handlers import APILogWorker
+
+    for worker in (APILogWorker, EventsWorker):
+        worker.drain_all(timeout=30)
