@@ -12,8 +12,8 @@ from tasks.adapters.chunk_outline import Outline
 
 Range = tuple[int, int]
 
-_ENOUGH: Final = 0.4  # of the limit: a section this large is not filled up with the next one
-_TINY: Final = 0.12  # of the limit: a chunk this small joins a neighbour if it can
+_ENOUGH: Final = 0.4  # of the limit: sections share a chunk up to this size, so trails stay true
+_TINY: Final = 0.12  # of the limit: lines that are no section of their own join a neighbour
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,15 @@ class Packer:
 
         A range that does not fit is a single line: too long for itself.
         """
-        ranges = self.cut(0, len(self.lines) - 1)
-        ranges = self._joined(ranges, across_sections=False)
-        return self._joined(ranges, across_sections=True)
+        packed: list[Range] = []
+        for piece in self.cut(0, len(self.lines) - 1):
+            held = packed[-1] if packed else None
+            tiny = held and (self._is_tiny(held) or self._is_tiny(piece))
+            if held and tiny and self._may_grow(held, piece) and self.fits(held[0], piece[1]):
+                packed[-1] = (held[0], piece[1])
+            else:
+                packed.append(piece)
+        return packed
 
     def cut(self, first: int, last: int) -> list[Range]:
         """Ranges for these lines, split at the best breaks until all of them fit."""
@@ -73,23 +79,17 @@ class Packer:
         return (part for part in trimmed if part is not None)
 
     def _may_grow(self, held: Range, part: Range) -> bool:
-        return not self.outline.sections[part[0]] or self._size(*held) < _ENOUGH * self.max_bytes
+        """Whether the two may share a chunk, and with it the trail of the first.
 
-    def _joined(self, ranges: list[Range], *, across_sections: bool) -> list[Range]:
-        """Tiny ranges put to a neighbour; a tiny section waits at first for what follows it."""
-        joined: list[Range] = []
-        for piece in ranges:
-            held = joined[-1] if joined else None
-            backwards = across_sections or not self.outline.sections[piece[0]]
-            if (
-                held
-                and (self._is_tiny(held) or (backwards and self._is_tiny(piece)))
-                and self.fits(held[0], piece[1])
-            ):
-                joined[-1] = (held[0], piece[1])
-            else:
-                joined.append(piece)
-        return joined
+        Sections do while they are small; and a few lines that a section begins with, such as a
+        title or the head of a class, go with the first section inside it.
+        """
+        if not self.outline.sections[part[0]]:
+            return True
+        if self._size(held[0], part[1]) <= _ENOUGH * self.max_bytes:
+            return True
+        outer, inner = self.outline.trail(*held), self.outline.trail(*part)
+        return self._is_tiny(held) and bool(outer) and inner[: len(outer)] == outer != inner
 
     def _is_tiny(self, piece: Range) -> bool:
         return self._size(*piece) < _TINY * self.max_bytes

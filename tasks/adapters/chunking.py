@@ -32,7 +32,7 @@ TRAIL_TOKENS: Final = 60
 """The most that a trail may take of the embedder's limit; a quarter of it where that is less."""
 
 _WINDOW = 4  # times max_bytes: how much of a long line is looked at at once
-_LEAST_TOKENS, _LEAST_BYTES = 16, 16
+_LEAST_TOKENS, _LEAST_BYTES = 32, 16  # so that 16 characters fit beside the longest trail
 
 
 @dataclass(slots=True)
@@ -111,13 +111,28 @@ class _File:
         return Chunk(text, trail, Lines(first=first + 1, last=last + 1))
 
     def _pieces(self, number: int) -> Iterator[Chunk]:
-        """A line that is too long, cut at sentences or words.
+        """A line that is too long, cut at sentences or words."""
+        line, (trail, _) = self.lines[number], self._trail(number, number)
+        for first, last in self._cuts(line, trail):
+            piece = line[first:last]
+            text = piece.strip()
+            begin = first + len(piece) - len(piece.lstrip())
+            columns = (begin, begin + len(text))
+            if text:
+                place = Lines(first=number + 1, last=number + 1, columns=columns)
+                yield Chunk(text, trail, place)
+
+    def _cuts(self, line: str, trail: Trail) -> Iterator[tuple[int, int]]:
+        """Ranges of characters that fit, end to end.
 
         The splitter sees a window at a time, because its cost grows with what it has yet to cut.
+        It takes for granted that a text of no more bytes than its capacity fits, so the capacity
+        is what always does, and a text's size says only whether it fits.
         """
-        line, (trail, _) = self.lines[number], self._trail(number, number)
         splitter = TextSplitter.from_callback(
-            lambda piece: self._size(trail, piece.strip()), self.limits.token_limit, trim=False
+            lambda piece: 1 if self._holds(trail, piece.strip()) else _LEAST_BYTES + 1,
+            _LEAST_BYTES,
+            trim=False,
         )
         start = 0
         while start < len(line):
@@ -126,13 +141,8 @@ class _File:
             if start + len(window) < len(line):
                 pieces = pieces[:-1]  # cut again together with what follows it
             for piece in pieces:
-                text = piece.strip()
-                begin = start + len(piece) - len(piece.lstrip())
+                yield start, start + len(piece)
                 start += len(piece)
-                if text:
-                    columns = (begin, begin + len(text))
-                    place = Lines(first=number + 1, last=number + 1, columns=columns)
-                    yield Chunk(text, trail, place)
 
     def _fits(self, first: int, last: int) -> bool:
         size = self.bytes_to[last + 1] - self.bytes_to[first] - 1
