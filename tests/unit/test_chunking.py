@@ -132,7 +132,8 @@ def test_a_title_s_few_lines_go_with_the_first_section_below_it() -> None:
 
 
 def test_a_few_lines_do_not_take_the_next_section_under_their_own_trail() -> None:
-    text = "# Old\n\nFew words, but enough of them to be read all on their own.\n\n" + section("# New", 16)
+    old = "# Old\n\nFew words, but enough of them to be read all on their own.\n\n"
+    text = old + section("# New", 16)
     assert trails("notes.md", text) == [("Old",), ("New",)]
 
 

@@ -93,7 +93,7 @@ def test_no_text_at_all_gets_a_control_through(text: str) -> None:
 
 
 def test_plain_words_of_every_script_are_printed_as_they_are() -> None:
-    text = "Käse, žluťoučký kůň, 日本語, مرحبا, می\u200cخواهم, 👩\u200d🔧, a\tb\nc"  # noqa: RUF001
+    text = "Käse, žluťoučký kůň, 日本語, مرحبا, می\u200cخواهم, 👩\u200d🔧, a\tb\nc"
     assert printable(text) == text
 
 
@@ -142,7 +142,7 @@ def test_a_line_end_in_a_path_or_label_starts_no_line_of_its_own() -> None:
 def test_a_hit_is_shown_with_rank_place_and_every_line_of_its_text() -> None:
     assert list(as_text(Answer(ASKED, (HIT,)))) == [
         "  1. one docs/a.md:3-9 @ cccccccccccc",
-        "     The first · Keys › Rotation",  # noqa: RUF001
+        "     The first · Keys › Rotation",
         "     https://git.example.org/one/blob/c/docs/a.md#L3-L9",
         "     │ first line",
         "     │     second line",

@@ -1,5 +1,6 @@
 """The work on a repository over fakes: every step, every crash, every move of the branch."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,13 @@ from search.settings import Settings
 from tasks import repo_commits, repo_files, repos
 from tasks.commit import commit
 from tasks.context import RepoContext, Store
-from tasks.errors import NameClash, RepositoryUnreadable, TooManyDeletes, WritesNotAcknowledged
+from tasks.errors import (
+    NameClash,
+    RepositoryUnreadable,
+    TooManyDeletes,
+    UnknownCommit,
+    WritesNotAcknowledged,
+)
 from tasks.repo_plan import Plans
 from tests.support.fake_repository import FakeRepository, FakeSource
 from tests.support.fakes import (
@@ -253,12 +260,14 @@ class Runs(RuleBasedStateMachine):
     @precondition(lambda self: self.running)
     @rule()
     def step(self) -> None:
-        self.running = not self.work.step()
+        with suppress(UnknownCommit):  # the target itself was lost: the next run takes another
+            self.running = not self.work.step()
 
     @precondition(lambda self: self.running)
     @rule()
     def killed_before_the_commit(self) -> None:
-        repos.upsert(self.work.context, allow_mass_delete=True)
+        with suppress(UnknownCommit):
+            repos.upsert(self.work.context, allow_mass_delete=True)
         self.running = False
 
     @precondition(lambda self: self.running)
@@ -270,7 +279,7 @@ class Runs(RuleBasedStateMachine):
         before = self.work.record.cursor.commit
         try:
             repos.upsert(self.work.context, allow_mass_delete=True)
-        except WritesNotAcknowledged:
+        except (WritesNotAcknowledged, UnknownCommit):
             assert self.work.record.cursor.commit in (before, None)
         finally:
             self.work.writer.losing, self.work.writer.keeping = set(), set()
