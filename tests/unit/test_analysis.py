@@ -56,6 +56,8 @@ def terms(text: str) -> set[str]:
         ("京", "京"),
         ("ภาษา", "ภา าษ ษา"),
         ("서버를", "서버 버를"),
+        ("ﾄｳｷｮｳ", "トウ ウキ キョ ョウ"),
+        ("merge＿room", "merge_room merge room"),
         ("東京tokyo", "東京 tokyo"),
         ("हिन्दी में", "हिन्दी में"),
         ("Straße ＡＢＣ cafe\u0301", "strasse abc café"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from tasks.adapters import chunk_code
-from tasks.adapters.chunking import TRAIL_TOKENS, StructureChunker
+from tasks.adapters.chunking import MOST_LINES, TRAIL_TOKENS, StructureChunker
 from tasks.domain.files import TRAIL_SEPARATOR, decode, embedded_text
 from tasks.ports import Chunk
 
@@ -119,11 +119,27 @@ def test_a_heading_is_never_left_without_the_text_below_it() -> None:
         assert not chunk.text.splitlines()[-1].startswith("#")
 
 
+def test_a_heading_goes_with_the_first_lines_of_a_paragraph_that_is_too_long_for_both() -> None:
+    wrapped = "\n".join(["Rooms keep their state in events."] * 31)
+    first, *_ = checked("long.md", f"## A title of some length\n\n{wrapped}\n")
+    assert len(first.text.splitlines()) > 10
+
+
 def test_small_sections_share_a_chunk() -> None:
     small_ones = "# Notes\n\nFew.\n\n## Licence\n\nMIT.\n\n## Thanks\n\nAll.\n\n"
     chunks = checked("notes.md", small_ones + section("## More", 16))
     assert [chunk.trail for chunk in chunks] == [("Notes",), ("Notes", "More")]
     assert chunks[0].text.endswith("All.")
+
+
+def test_two_sections_of_some_size_do_not_share_a_chunk_though_they_would_fit() -> None:
+    text = "".join(section(f"# Part {n}", sentences=7) for n in range(4))
+    assert trails("parts.md", text) == [(f"Part {n}",) for n in range(4)]
+
+
+def test_a_section_that_fits_with_all_below_it_is_one_chunk() -> None:
+    text = "".join(section(f"# Part {n}\n\nIntro.\n\n## More", 7) for n in range(4))
+    assert [chunk.text.count("#") for chunk in checked("parts.md", text)] == [3, 3, 3, 3]
 
 
 def test_a_title_s_few_lines_go_with_the_first_section_below_it() -> None:
@@ -148,7 +164,8 @@ def test_underlined_headings_count_and_hashes_in_a_fence_do_not() -> None:
 
 
 def test_front_matter_is_no_heading() -> None:
-    assert trails("post.md", "---\ntitle: Post\nkeys: a\n---\n\nText.\n") == [()]
+    text = "---\ntitle: Post\nkeys: a\n---\n\n" + section(SENTENCE, 9) * 3
+    assert set(trails("post.md", text)) == {()}
 
 
 def test_a_heading_with_a_link_keeps_the_link_s_text() -> None:
@@ -168,7 +185,7 @@ def test_paragraphs_and_list_items_stay_whole_where_they_fit() -> None:
     [
         (
             "guide.rst",
-            "=====\nGuide\n=====\n\nSetup\n-----\n\n"
+            "-----\nGuide\n-----\n\nSetup\n-----\n\n"
             + SENTENCE * 9
             + "\n\nUse\n---\n\n"
             + SENTENCE * 9,
@@ -343,11 +360,17 @@ def test_a_word_at_the_end_of_a_long_text_is_in_a_chunk_that_the_embedder_takes_
 
 
 def test_a_line_that_is_too_long_is_cut_at_sentences_and_says_where() -> None:
-    text = "short\n" + SENTENCE * 40 + "\nshort"
+    text = "short\n" + SENTENCE * 200 + "\nshort"
     pieces = [chunk for chunk in checked("a.md", text) if chunk.lines.columns]
     assert len(pieces) > 2
     assert all(piece.lines.first == 2 for piece in pieces)
     assert all(piece.text.endswith("on it.") for piece in pieces)
+
+
+def test_columns_of_an_indented_line_start_at_its_first_word() -> None:
+    first, *_ = checked("a.txt", "    \t" + SENTENCE * 40)
+    assert first.lines.columns is not None
+    assert first.lines.columns[0] == 5
 
 
 def test_columns_count_characters_not_bytes() -> None:
@@ -363,6 +386,13 @@ def test_a_trail_takes_no_more_than_its_share_and_loses_its_outer_parts_first() 
     assert chunk.trail == tuple(titles[-len(chunk.trail) :])
     assert 1 < len(chunk.trail) < 6
     assert count_tokens(TRAIL_SEPARATOR.join(chunk.trail)) - 2 <= TRAIL_TOKENS
+
+
+def test_chunks_under_a_long_trail_are_still_filled() -> None:
+    title = "A guide to rooms and servers and keys and state and events and more"
+    text = f"# {title}\n\n## {title}\n\n" + "- a b c d e f\n" * 200
+    *full, _ = checked("keys.md", text)
+    assert min(count_tokens(embedded_text(chunk.trail, chunk.text)) for chunk in full) > 240
 
 
 def test_a_single_title_over_the_share_is_cut_short() -> None:
@@ -466,6 +496,11 @@ def test_deep_nesting_over_many_lines_does_not_overflow_the_stack(path: str) -> 
 def test_a_megabyte_of_lines_is_cut(path: str) -> None:
     text = "\n".join(f"line {number} has some words in it" for number in range(30_000))
     assert len(checked(path, text)) > 900
+
+
+def test_a_file_of_very_many_lines_is_packed_without_an_outline() -> None:
+    assert set(trails("list.md", "# a\n\nb\n" * (MOST_LINES // 3))) == {("a",)}
+    assert set(trails("list.md", "# a\n\nb\n" * (MOST_LINES // 3 + 1))) == {()}
 
 
 @pytest.mark.timeout(120)
