@@ -27,6 +27,7 @@ from tasks.domain.languages import CONFIGURATION, PROSE, language_of
 SkipReason = Literal[
     "symlink",
     "submodule",
+    "missing",
     "excluded",
     "vendored",
     "generated",
@@ -54,7 +55,10 @@ _SAMPLE = 20_000
 
 
 class Entry(Protocol):
-    """One entry of a tree; ``mode`` is git's, ``size`` in bytes, None for what is no blob."""
+    """One entry of a tree; ``mode`` is git's, ``size`` in bytes.
+
+    ``size`` is None for what is no blob and for a blob that the repository lacks (partial clone).
+    """
 
     @property
     def path(self) -> str: ...  # noqa: D102
@@ -81,6 +85,7 @@ def skip_by_entry(
     checks: tuple[tuple[bool, SkipReason], ...] = (
         (entry.mode == _SYMLINK, "symlink"),
         (entry.mode == _SUBMODULE, "submodule"),
+        (entry.size is None, "missing"),
         (not wanted(path), "excluded"),
         (vendored or is_vendored_path(path), "vendored"),
         (generated or has_generated_path(path), "generated"),

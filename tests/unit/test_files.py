@@ -104,6 +104,10 @@ def test_a_submodule_is_skipped() -> None:
     assert entry_reason(Entry("libs/olm", SUBMODULE, None)) == "submodule"
 
 
+def test_a_file_whose_content_the_repository_lacks_is_missing_not_empty() -> None:
+    assert entry_reason(Entry("docs/a.md", size=None)) == "missing"
+
+
 def test_an_executable_script_is_a_file_like_any_other() -> None:
     assert entry_reason(Entry("run.sh", EXECUTABLE)) is None
 
