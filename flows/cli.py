@@ -1,6 +1,7 @@
 """``huginn``: the operator's command."""
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -166,8 +167,14 @@ def _run(config: Path | None, command: Callable[[], int]) -> None:
 
     if config is not None:
         os.environ[CONFIG_VARIABLE] = str(config.absolute())
+    # As Ctrl-C does: helper processes (git, go, Prefect's temporary server) end with us.
+    signal.signal(signal.SIGTERM, _stop)
     with _told_errors():
         sys.exit(command())
+
+
+def _stop(signal_number: int, _: object) -> None:
+    raise KeyboardInterrupt(signal_number)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """What the operator sees of a run: progress on a terminal, plain lines elsewhere, the report."""
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -19,12 +20,19 @@ from search.presentation import printable
 from tasks.progress import Silence, listen
 
 
+LINE_SECONDS = 30.0
+
+
 class Display:
-    """Listens to the work. Prefect's threads call it; rich's progress is thread-safe."""
+    """Listens to the work. Prefect's threads call it; rich's progress is thread-safe.
+
+    Where there is no terminal, a line every ``LINE_SECONDS`` takes the place of the bars.
+    """
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._bars: dict[str, TaskID] = {}
+        self._said = time.monotonic()
 
     def say(self, message: str) -> None:
         """A line above the bars."""
@@ -39,8 +47,13 @@ class Display:
 
     def advance(self, source: str, done: float) -> None:
         """Files and commits behind it."""
-        if source in self._bars:
-            self._progress.advance(self._bars[source], done)
+        if source not in self._bars:
+            return
+        self._progress.advance(self._bars[source], done)
+        if self._progress.disable and time.monotonic() - self._said >= LINE_SECONDS:
+            self._said = time.monotonic()
+            bar = self._progress.tasks[self._bars[source]]
+            self.say(f"{source}: {bar.completed:.0f} of {bar.total:.0f} files and commits")
 
 
 @contextmanager
