@@ -19,7 +19,6 @@ from flows.report import Outcome
 from search.presentation import printable
 from tasks.progress import Silence, listen
 
-
 LINE_SECONDS = 30.0
 
 
