@@ -32,7 +32,7 @@ TRAIL_TOKENS: Final = 60
 """The most that a trail may take of the embedder's limit; a quarter of it where that is less."""
 
 _WINDOW = 4  # times max_bytes: how much of a long line is looked at at once
-_LEAST_TOKENS, _LEAST_BYTES = 32, 16  # so that 16 characters fit beside the longest trail
+_LEAST_TOKENS, _LEAST_BYTES = 32, 16  # so that a word fits beside the longest trail
 
 
 @dataclass(slots=True)
@@ -112,8 +112,9 @@ class _File:
 
     def _pieces(self, number: int) -> Iterator[Chunk]:
         """A line that is too long, cut at sentences or words."""
-        line, (trail, _) = self.lines[number], self._trail(number, number)
-        for first, last in self._cuts(line, trail):
+        line, (trail, trail_tokens) = self.lines[number], self._trail(number, number)
+        room = self.limits.token_limit - self.limits.special - trail_tokens - 1  # its line end
+        for first, last in self._cuts(line, trail, min(room, self.limits.max_bytes)):
             piece = line[first:last]
             text = piece.strip()
             begin = first + len(piece) - len(piece.lstrip())
@@ -122,16 +123,16 @@ class _File:
                 place = Lines(first=number + 1, last=number + 1, columns=columns)
                 yield Chunk(text, trail, place)
 
-    def _cuts(self, line: str, trail: Trail) -> Iterator[tuple[int, int]]:
+    def _cuts(self, line: str, trail: Trail, always: int) -> Iterator[tuple[int, int]]:
         """Ranges of characters that fit, end to end.
 
         The splitter sees a window at a time, because its cost grows with what it has yet to cut.
-        It takes for granted that a text of no more bytes than its capacity fits, so the capacity
-        is what always does, and a text's size says only whether it fits.
+        It takes for granted that a text of no more bytes than its capacity fits, so that is what
+        ``always`` does (no byte is two tokens), and a text's size says only whether it fits.
         """
         splitter = TextSplitter.from_callback(
-            lambda piece: 1 if self._holds(trail, piece.strip()) else _LEAST_BYTES + 1,
-            _LEAST_BYTES,
+            lambda piece: 1 if self._holds(trail, piece.strip()) else always + 1,
+            always,
             trim=False,
         )
         start = 0
