@@ -10,9 +10,9 @@ import click
 from flows import sources_file
 from search import embedded
 from search.connection import connect
-from search.errors import CollectionMissing, UsageError
+from search.errors import CollectionMissing, HuginnError, UsageError
 from search.ledger import SourceRecord
-from search.listing import checked_address
+from search.listing import RepositorySettings, checked_address
 from search.presentation import printable
 from search.reader import Reader
 from search.settings import CONFIG_NAME, Settings, config_path
@@ -52,11 +52,25 @@ def add(entry: Mapping[str, Any]) -> int:
         address = checked_address(str(entry["url"]))
     except ValueError as error:
         raise UsageError("address", str(error), "Give a URL or a folder.") from error
-    sources_file.replace(
-        path, sources_file.with_entry(sources_file.read(path), dict(entry) | {"url": address})
-    )
+    text = sources_file.read(path)
+    here = _implicit(entry)
+    if here is not None:
+        # The list takes the place of "where you stand": what was ingested so far stays listed.
+        text = sources_file.with_entry(text, {"name": here.name, "url": here.url})
+        click.echo(f"{here.source}, the repository you stand in, is listed too")
+    sources_file.replace(path, sources_file.with_entry(text, dict(entry) | {"url": address}))
     click.echo(f"repo:{entry['name']} is listed in {path}; `huginn refresh` ingests it")
     return 0
+
+
+def _implicit(entry: Mapping[str, Any]) -> RepositorySettings | None:
+    """The repository you stand in, if it was the source so far and is not the one to add."""
+    try:
+        settings, own_list = run_settings()
+    except HuginnError:
+        return None
+    here = settings.repositories[0] if settings.repositories else None
+    return None if own_list or here is None or here.name == entry["name"] else here
 
 
 def remove(name: str) -> int:

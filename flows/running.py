@@ -1,5 +1,6 @@
 """Runs a flow from the command line, on this machine: look first, load Prefect only for work."""
 
+import os
 from collections.abc import Callable
 
 from flows.display import displayed, report
@@ -17,6 +18,7 @@ def run_refresh(*, allow_mass_delete: bool, as_json: bool) -> int:
     if found.nothing_to_do:
         report([Outcome(source, "unchanged") for source in found.unchanged], as_json=as_json)
         return 0
+    _quieten()
     from flows.refresh import refresh
 
     return _run(lambda: refresh(allow_mass_delete=allow_mass_delete), as_json=as_json)
@@ -25,9 +27,15 @@ def run_refresh(*, allow_mass_delete: bool, as_json: bool) -> int:
 def run_backfill(source: str | None, *, allow_mass_delete: bool, as_json: bool) -> int:
     """``huginn backfill``."""
     listed_names(source)  # refused before Prefect starts anything
+    _quieten()
     from flows.backfill import backfill
 
     return _run(lambda: backfill(source, allow_mass_delete=allow_mass_delete), as_json=as_json)
+
+
+def _quieten() -> None:
+    """The report names each failure; Prefect's stacks of the same would bury it."""
+    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
 
 
 def _run(flow: Callable[[], list[Outcome]], *, as_json: bool) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-HIT, NONE, USAGE, UNAVAILABLE = 0, 1, 2, 3
+HIT, NONE, USAGE, UNAVAILABLE, STOPPED = 0, 1, 2, 3, 130
 """Exit codes (spec 6.5)."""
 
 
@@ -60,17 +60,19 @@ def search(
     Every wording is asked by keyword and by meaning; the rankings are fused, so what several
     wordings find comes first.
     """
-    from search.errors import HuginnError, TransientError, UsageError
+    from search.errors import HuginnError, UsageError
 
     try:
         code = _search(texts, top_k, corpus, repositories, as_json=as_json, config=config)
     except UsageError as error:
         _hint_to_quote(texts)
         _fail(str(error), USAGE)
-    except TransientError as error:
-        _fail(str(error), UNAVAILABLE)
     except HuginnError as error:
         _fail(str(error), UNAVAILABLE)
+    except KeyboardInterrupt:
+        _fail("stopped", STOPPED)
+    except Exception as error:  # noqa: BLE001  # 1 would say: nothing found, and all is well
+        _fail(f"{type(error).__name__}, a bug. Please report what you asked.", UNAVAILABLE)
     else:
         sys.exit(code)
 

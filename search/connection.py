@@ -122,8 +122,8 @@ def mapped_errors(doing: str) -> Iterator[None]:
 
 def _unavailable(doing: str) -> ServerUnavailable:
     return ServerUnavailable(
-        f"Weaviate did not answer ({doing}). `huginn status` tells whether it runs; `huginn up` "
-        "starts it."
+        f"Weaviate did not answer ({doing}). `huginn up` starts Huginn's own; for another one, "
+        "check weaviate.url."
     )
 
 
@@ -149,13 +149,13 @@ _BY_TEXT: tuple[tuple[str, type[HuginnError], str], ...] = (
     (
         "unavailable",
         ServerUnavailable,
-        "it cannot be reached. `huginn status` tells whether it runs.",
+        "it cannot be reached. Check that it runs.",
     ),
     ("deadline", ServerUnavailable, "it did not answer in time. Try again."),
     (
         "connection",
         ServerUnavailable,
-        "the connection broke. `huginn status` tells whether it runs.",
+        "the connection broke. Check that it runs.",
     ),
     (
         "no such prop",

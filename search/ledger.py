@@ -40,13 +40,15 @@ class RepoCursor:
     """What the collection holds of a repository.
 
     ``commit`` is held whole. ``targets`` are commits that unfinished runs were writing, newest
-    last; ``position`` is how far the last of them came. ``rules`` and ``admission`` are the
-    versions of the cutting and of the choice of files that the held passages follow.
+    last, noted at the UTC times ``since``; ``position`` is how far the last came. ``rules`` and
+    ``admission`` are the versions of the cutting and of the choice of files that the held passages
+    follow.
     """
 
     commit: str | None = None
     last_commit: str | None = None
     targets: tuple[str, ...] = ()
+    since: tuple[str, ...] = ()
     position: Position | None = None
     rules: str = ""
     admission: str = ""
@@ -82,28 +84,25 @@ class SourceRecord:
         cursor = known_fields(RepoCursor, data.get("cursor") or {})
         position = known_fields(Position, cursor.get("position") or {})
         cursor["position"] = Position(**position) if position else None
-        cursor["targets"] = tuple(cursor.get("targets", ()))
+        for name in ("targets", "since"):
+            cursor[name] = tuple(cursor.get(name, ()))
         data["cursor"] = RepoCursor(**cursor)
         for name in ("last_attempt", "last_success"):
             if data.get(name):
                 data[name] = datetime.fromisoformat(data[name])
         return cls(**data)
 
-    def commit_of(self, path: str) -> str | None:
-        """The commit at which a stored passage of ``path`` stands, also in the middle of a run.
+    def commit_of(self, ingested_at: datetime) -> str | None:
+        """The commit at which a passage stored at that time stands, also in the middle of a run.
 
-        Files are written in the order of their paths, so what lies up to the position is the
-        newest target's, the rest the held commit's (spec 5.3). After several unfinished runs the
-        rest may be of any of them: None, rather than a commit that may be wrong.
+        What was stored since a run noted its target is that target's. What is older stands at the
+        held commit: it is the same in both, or gone from the target and not deleted yet (spec 5.3).
         """
         cursor = self.cursor
-        held = cursor.commit or cursor.last_commit
-        if not cursor.targets or cursor.position is None:
-            return held or (cursor.targets[-1] if cursor.targets else None)
-        reached = cursor.position.phase != "files" or path <= cursor.position.after
-        if reached:
-            return cursor.targets[-1]
-        return None if len(cursor.targets) > 1 else held or cursor.targets[-1]
+        for target, since in zip(reversed(cursor.targets), reversed(cursor.since), strict=False):
+            if ingested_at >= datetime.fromisoformat(since):
+                return target
+        return cursor.commit or cursor.last_commit
 
     def failed(self, reason: str) -> "SourceRecord":
         """The same cursor, marked failed: the work that was done stays done."""

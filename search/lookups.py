@@ -2,13 +2,14 @@
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from search.collection import lines_of
+from search.collection import CollectionMeta, lines_of
 from search.embedding import Embedder
-from search.errors import CollectionMismatch, CollectionMissing, UsageError
+from search.errors import CollectionMismatch, CollectionMissing, HuginnError, UsageError
 from search.fusion import reciprocal_rank_fusion
 from search.ledger import SourceRecord
 from search.passage import Lines
@@ -18,6 +19,9 @@ from search.reader import Candidate, Reader
 from search.settings import Settings
 
 Status = Literal["current", "stale"]
+
+DEAD_AFTER = timedelta(hours=1)
+"""A run notes every step; one that noted nothing for so long is taken for dead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +99,7 @@ def search(
     if not sources:
         what = {"chat": "room", "forge": "repository", None: "source"}[query.corpus]
         return Answer(query, (), {"*": f"no {what} is listed: `huginn sources add` lists one"})
-    model = embedder(resolved.meta.embedder)
-    if model.identity.digest != resolved.meta.embedder_digest:
-        raise CollectionMismatch(
-            f"The collection was made with other weights of {resolved.meta.embedder}. "
-            "Install the model it was made with, or set weaviate.collection to another name."
-        )
+    model = _model(resolved.meta, settings, embedder)
     limit = model.identity.token_limit
     clipped = tuple(text for text in query.texts if model.count_tokens(text) > limit)
     vectors = model.embed(query.texts, "query")
@@ -109,6 +108,21 @@ def search(
         for text, vector in zip(query.texts, vectors, strict=True)
     ]
     return Answer(query, _hits(query, rankings, records), unavailable, clipped)
+
+
+def _model(
+    meta: CollectionMeta, settings: Settings, embedder: Callable[[str], Embedder]
+) -> Embedder:
+    """The model that the collection was made with, under whatever name it is known here."""
+    for name in dict.fromkeys((settings.embedder.model, meta.embedder)):
+        with suppress(HuginnError):
+            model = embedder(name)
+            if model.identity.digest == meta.embedder_digest:
+                return model
+    raise CollectionMismatch(
+        f"The collection was made with other weights of {meta.embedder}. "
+        "Install the model it was made with, or set weaviate.collection to another name."
+    )
 
 
 def _asked(
@@ -135,7 +149,13 @@ def _why_unavailable(record: SourceRecord | None) -> str | None:
         return f"the last run failed: {record.reason}"
     if record.state == "deleting":
         return "a run that was deleting has not ended: run `huginn refresh`"
+    if record.state == "refreshing" and _is_old(record.last_attempt):
+        return "its last run has not ended: run `huginn refresh`"
     return None
+
+
+def _is_old(moment: datetime | None) -> bool:
+    return moment is None or datetime.now(UTC) - moment > DEAD_AFTER
 
 
 def _hits(
@@ -204,7 +224,7 @@ def _citation(found: Mapping[str, Any], records: Mapping[str, SourceRecord]) -> 
     if found["kind"] == "commit":
         link = commit_link(record.identity, found["commit"])
         return Citation(name, found["commit"], link=link)
-    commit = record.commit_of(found["path"])
+    commit = record.commit_of(found["ingested_at"])
     lines = lines_of(found)
     link = None
     if commit and lines:

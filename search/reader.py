@@ -20,7 +20,7 @@ ALPHA = 0.5
 
 RETURNED = [
     *("corpus", "source", "kind", "text", "trail", "authors", "start", "end"),
-    *("path", "blob", "first_line", "last_line", "columns", "commit"),
+    *("path", "blob", "first_line", "last_line", "columns", "commit", "ingested_at"),
 ]
 
 
@@ -63,6 +63,8 @@ class Reader:
                 raise CollectionMissing("Nothing was ingested yet. Run `huginn refresh` first.")
             alias = self._client.alias.get(alias_name=self._alias)
             name = alias.collection if alias else ""
+            if not self._client.collections.exists(name):
+                raise CollectionMissing("The collection is gone. Run `huginn refresh` to make it.")
             meta = ledger.query.fetch_object_by_id(record_id("meta", name))
         if meta is None:
             raise CollectionMissing(

@@ -8,9 +8,9 @@ configuration folder (spec 1.5). A key stands in the setting itself, in a file o
 """
 
 import os
-import re
 import tomllib
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import (
@@ -75,8 +75,17 @@ class WeaviateSettings(_Section):
     def _is_http(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("http://", "https://")):
             raise ValueError("must start with http:// or https://")
-        if value is not None and "@" in value:
-            raise ValueError("carries a user name or key: use writer_key and reader_key")
+        if value is None:
+            return None
+        if any(mark in value for mark in "@?#"):
+            raise ValueError("carries a user name, key or query: use writer_key and reader_key")
+        try:
+            parts = urlsplit(value)
+            named = parts.hostname is not None and (parts.port or 0) >= 0
+        except ValueError:
+            named = False
+        if not named:
+            raise ValueError("names no host, or a port that is no number")
         return value
 
 
@@ -222,8 +231,9 @@ def _fix(field: str, path: Path | None) -> str:
 
 
 def _without_secrets(value: object) -> str:
-    """An address keeps no user part in an error message."""
-    return re.sub(r"(?<=://)\S*@", "…@", str(value))
+    """An address that can hold a login, or parameters, is not repeated in an error message."""
+    text = str(value)
+    return "…" if any(mark in text for mark in "@?#") else text
 
 
 def secret(value: SecretStr | None, file: Path | None, credential: str) -> str | None:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import lru_cache
@@ -13,6 +12,7 @@ from search.collection import CollectionMeta
 from search.connection import connect
 from search.embedding import Embedder
 from search.listing import RepositorySettings
+from search.locking import locked
 from search.settings import EmbedderSettings, Settings
 from tasks.adapters.chunking import StructureChunker
 from tasks.adapters.git_places import identity
@@ -31,8 +31,6 @@ from tasks.settings import repository_named, run_settings
 if TYPE_CHECKING:
     from weaviate import WeaviateClient
 
-_collections = threading.Lock()
-
 
 @contextmanager
 def open_store(settings: Settings) -> Iterator[Store]:
@@ -45,7 +43,8 @@ def _store(settings: Settings, client: "WeaviateClient") -> Store:
     alias = settings.weaviate.collection
     made_with = embedder_of(settings.embedder).identity
     meta = CollectionMeta(made_with.name, made_with.digest, made_with.dimensions)
-    with _collections:  # Tasks of one process start together; two would make two collections.
+    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with locked(settings.data_dir / "collection.lock"):  # Two first runs would make two of them.
         collection = ensure_collection(client, alias, meta)
     return Store(
         WeaviatePassageWriter(client, collection), WeaviateLedger(client, alias, collection)

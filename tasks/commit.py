@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from search.ledger import State
 from tasks.context import Store
 from tasks.domain.acknowledgement import Acknowledgement
+from tasks.domain.cursors import set_aside
 from tasks.errors import CursorMoved
 
 
@@ -21,8 +22,11 @@ def commit(store: Store, acknowledgement: Acknowledgement) -> None:
     if record.cursor == acknowledgement.after:
         return
     if record.cursor != acknowledgement.before:
+        # What this step wrote came late: the next run has to list what is stored.
+        store.ledger.put(replace(record, cursor=set_aside(record.cursor)))
         raise CursorMoved(acknowledgement.source)
-    moved = replace(record, cursor=acknowledgement.after)
+    now = datetime.now(UTC)
+    moved = replace(record, cursor=acknowledgement.after, last_attempt=now)
     if acknowledgement.finished:
         state: State = "current"
         moved = replace(
@@ -30,7 +34,7 @@ def commit(store: Store, acknowledgement: Acknowledgement) -> None:
             state=state,
             reason=None,
             passages=store.writer.count(record.source),
-            last_success=datetime.now(UTC),
+            last_success=now,
         )
     store.ledger.put(moved)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from search.errors import HuginnError
+from search.ledger import RepoCursor
 from search.listing import RepositorySettings
 from search.settings import Settings
 from tasks.adapters.git_places import identity
@@ -41,10 +42,11 @@ def discover() -> Discovered:
         records = store.ledger.records()
         fresh = [each for each in settings.repositories if _is_fresh(each, settings, store)]
     listed = {each.source for each in settings.repositories}
+    known = {source for source in records if source.startswith("repo:")}
     return Discovered(
         repositories=tuple(each.name for each in settings.repositories if each not in fresh),
         unchanged=tuple(each.source for each in fresh),
-        unlisted=tuple(sorted(records.keys() - listed)) if own_list else (),
+        unlisted=tuple(sorted(known - listed)) if own_list else (),
     )
 
 
@@ -59,10 +61,15 @@ def _is_fresh(listed: RepositorySettings, settings: Settings, store: Store) -> b
         repository.close()
     rules, admission = rules_version(settings), admission_version(settings, listed)
     same_source = (record.identity, record.label) == (identity(listed), listed.label)
-    if tip is None or not same_source or not is_current(record, tip, rules, admission):
+    still_empty = tip is None and record.state == "current" and record.cursor == RepoCursor()
+    held = tip is not None and is_current(record, tip, rules, admission)
+    if not same_source or not (still_empty or held):
+        return False
+    latest = store.ledger.record(listed.source)
+    if latest.cursor != record.cursor:  # A run has begun in the meantime.
         return False
     now = datetime.now(UTC)
     store.ledger.put(
-        replace(record, state="current", reason=None, last_attempt=now, last_success=now)
+        replace(latest, state="current", reason=None, last_attempt=now, last_success=now)
     )
     return True

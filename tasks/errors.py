@@ -74,3 +74,32 @@ class NoRunBegun(PermanentError):
     def __init__(self, source: str) -> None:
         super().__init__(f"{source}: no run has begun. Run `huginn refresh`.")
         self.source = source
+
+
+class Unexpected(PermanentError):
+    """A bug: some other error, known by its kind only, since its text may quote anything."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"{kind}: a bug. Please report it with the run's log, which says where.")
+        self.kind = kind
+
+
+class SettingsChanged(PermanentError):
+    """The settings changed in the middle of a run: it ends, and the next one starts over."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(
+            f"{source}: its settings changed during the run. Run `huginn refresh` again."
+        )
+        self.source = source
+
+
+class SourceBusy(TransientError):
+    """Another run has been at work on the source for very long."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(
+            f"{source}: another run is still at work on it. Wait for it, or end it, and run "
+            "`huginn refresh` again."
+        )
+        self.source = source

@@ -12,6 +12,8 @@ from tasks.repo_plan import Plan
 from tasks.repo_step import Step
 
 MOST_COMMITS = 1_000
+MOST_BYTES = 1_000_000
+"""A batch ends at so many commits, or once their messages hold so many characters."""
 
 
 def next_commits(context: RepoContext, plan: Plan, cursor: RepoCursor) -> Step:
@@ -21,7 +23,12 @@ def next_commits(context: RepoContext, plan: Plan, cursor: RepoCursor) -> Step:
     skipped: Counter[str] = Counter()
     scrubbed: Counter[str] = Counter()
     taken = []
+    looked_at = size = 0
     for commit in context.repository.commit_messages(shas):
+        if size >= MOST_BYTES:
+            break
+        looked_at += 1
+        size += len(commit.message)
         reason = skip_commit(
             commit,
             merges=context.settings.forge.merge_commits,
@@ -37,10 +44,11 @@ def next_commits(context: RepoContext, plan: Plan, cursor: RepoCursor) -> Step:
         scrubbed.update(dict(clean.counts))
         chunks = context.chunker.chunks("", clean.text)
         passages += commit_passages(context.listed.name, commit, chunks, rules=context.commit_rules)
-    last = done + len(shas) >= len(plan.commits)
+    done += looked_at
+    last = done >= len(plan.commits)
     return Step(
-        next=Position("deletes") if last else Position("commits", done=done + len(shas)),
-        commits=tuple(shas),
+        next=Position("deletes") if last else Position("commits", done=done),
+        commits=tuple(shas[:looked_at]),
         passages=tuple(passages),
-        counts=Counts(commits=len(shas), skipped=dict(skipped), scrubbed=dict(scrubbed)),
+        counts=Counts(commits=looked_at, skipped=dict(skipped), scrubbed=dict(scrubbed)),
     )

@@ -6,13 +6,21 @@ the repository, and a retry or a later run does the same again.
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from search.collection import fingerprint_of
 from search.ledger import RepoCursor, SourceRecord, State
 from tasks.context import RepoContext
 from tasks.domain.acknowledgement import Acknowledgement, Confirmation, Counts
 from tasks.domain.cursors import FIRST, arrived, begun, check_deletes, restarted, set_aside
-from tasks.errors import NameClash, NoRunBegun, RepositoryUnreadable, UnknownCommit
+from tasks.errors import (
+    CursorMoved,
+    NameClash,
+    NoRunBegun,
+    RepositoryUnreadable,
+    SettingsChanged,
+    UnknownCommit,
+)
 from tasks.ports import StoredPassage
 from tasks.progress import listener
 from tasks.repo_commits import next_commits
@@ -20,9 +28,6 @@ from tasks.repo_files import next_files, skipped_by_entry
 from tasks.repo_plan import Plan, Plans
 from tasks.repo_step import Step, first_position
 from tasks.vectorise import vectorised
-
-MOST_DELETES = 5_000
-"""Passages deleted in one step."""
 
 _plans = Plans()
 
@@ -48,12 +53,7 @@ def begin(context: RepoContext, *, from_start: bool = False) -> Begun:
     ledger = context.store.ledger
     record = ledger.record(context.listed.source)
     _check_identity(record, context)
-    record = replace(
-        record,
-        identity=context.identity,
-        label=context.listed.label,
-        last_attempt=datetime.now(UTC),
-    )
+    record = replace(record, **_facts(context))
     target = context.repository.tip()
     if target is None:
         return _empty(context, record)
@@ -61,6 +61,10 @@ def begin(context: RepoContext, *, from_start: bool = False) -> Begun:
         ledger.put(replace(record, state="current", reason=None, last_success=record.last_attempt))
         return Begun(record.source, target, to_do=False)
     context.repository.fetch()
+    seen = record.cursor
+    record = replace(ledger.record(record.source), **_facts(context))
+    if record.cursor != seen:  # Minutes can lie between: another run is at work.
+        raise CursorMoved(record.source)
     cursor = restarted(record.cursor) if from_start else record.cursor
     cursor = begun(cursor, target, rules=context.rules, admission=context.admission)
     try:
@@ -95,13 +99,21 @@ def upsert(context: RepoContext, *, allow_mass_delete: bool = False) -> Acknowle
         TooManyDeletes: see ``check_deletes``.
     """
     record = context.store.ledger.record(context.listed.source)
-    if record.cursor.position is None:
+    position = record.cursor.position
+    if position is None:
         raise NoRunBegun(record.source)
+    if (record.cursor.rules, record.cursor.admission) != (context.rules, context.admission):
+        raise SettingsChanged(record.source)
     context.repository.fetch(record.cursor.targets[-1])
-    plan = _plan(context, record.cursor)
-    if record.cursor.position.phase == "deletes":
+    try:
+        plan = _plan(context, record.cursor)
+    except UnknownCommit:  # Another machine's mirror held more: list what is stored instead.
+        record = replace(record, cursor=set_aside(record.cursor))
+        context.store.ledger.put(record)
+        plan = _plan(context, record.cursor)
+    if position.phase == "deletes":
         return _delete(context, record, plan, allowed=allow_mass_delete)
-    take = next_files if record.cursor.position.phase == "files" else next_commits
+    take = next_files if position.phase == "files" else next_commits
     return _write(context, record, take(context, plan, record.cursor))
 
 
@@ -139,30 +151,45 @@ def _delete(
     writer = context.store.writer
     stale = _stale(context, plan)
     if stale:
+        vanished = [each.id for each in stale if _vanished(each, plan, context)]
         resumed = record.state == "deleting"
-        check_deletes(record.source, stale, writer.count(record.source), allowed=allowed or resumed)
+        check_deletes(
+            record.source, vanished, writer.count(record.source), allowed=allowed or resumed
+        )
         record = replace(record, state="deleting", cursor=set_aside(record.cursor))
         context.store.ledger.put(record)
-    now, later = stale[:MOST_DELETES], stale[MOST_DELETES:]
-    confirmed = Confirmation.of(now, writer.delete(now))
+    ids = sorted({each.id for each in stale})
+    confirmed = Confirmation.of(ids, writer.delete(ids))
     return Acknowledgement(
         source=record.source,
         before=record.cursor,
-        after=record.cursor if later else arrived(record.cursor),
+        after=arrived(record.cursor),
         deletes=confirmed,
         counts=Counts(deleted=len(confirmed.acknowledged)),
     )
 
 
-def _stale(context: RepoContext, plan: Plan) -> list[str]:
-    """Ids, sorted, of stored passages that do not belong to the target."""
+def _stale(context: RepoContext, plan: Plan) -> list[StoredPassage]:
+    """Stored passages that do not belong to the target."""
     writer, source = context.store.writer, context.listed.source
     stored = (
         writer.stored(source)
         if plan.whole
         else writer.stored(source, paths=plan.paths, commits=sorted(plan.stale_commits))
     )
-    return sorted({each.id for each in stored if not _belongs(each, plan, context)})
+    return [each for each in stored if not _belongs(each, plan, context)]
+
+
+def _vanished(stored: StoredPassage, plan: Plan, context: RepoContext) -> bool:
+    """Whether a stale passage is gone from the repository, not left out by settings or rules.
+
+    Only such ones count for the guard: an exclusion is never held back (spec 2.7).
+    """
+    if stored.kind == "commit":
+        known = stored.commit in plan.all_commits if plan.whole else False
+        return context.settings.forge.commit_messages and not known
+    entry = plan.entries.get(stored.path)
+    return entry is None or entry.blob != stored.blob
 
 
 def _belongs(stored: StoredPassage, plan: Plan, context: RepoContext) -> bool:
@@ -191,11 +218,21 @@ def _plan(context: RepoContext, cursor: RepoCursor) -> Plan:
     )
 
 
+def _facts(context: RepoContext) -> dict[str, Any]:
+    """What a record says of its source apart from how far it is."""
+    return {
+        "identity": context.identity,
+        "label": context.listed.label,
+        "last_attempt": datetime.now(UTC),
+    }
+
+
 def _check_identity(record: SourceRecord, context: RepoContext) -> None:
     if record.identity and record.identity != context.identity:
         raise NameClash(
             f"{record.source} was ingested from another repository ({record.identity}). "
-            "Give this one another name with `huginn sources add NAME ADDRESS`."
+            "Give this one another name (`huginn sources add NAME ADDRESS`); to replace the other "
+            "one, take it off the list, run `huginn refresh`, and add this one then."
         )
 
 

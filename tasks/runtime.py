@@ -6,9 +6,13 @@ its first start takes longer than its own time-out on a slow machine, and its te
 error where there is no internet.
 """
 
+import functools
 import os
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
+
+from search.errors import HuginnError, TransientError
+from tasks.errors import Unexpected
 
 _DEFAULTS = {
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
@@ -31,8 +35,6 @@ __all__ = ["State", "create_table_artifact", "effect", "flow"]
 
 def is_transient(_: Task[..., Any], __: TaskRun, state: State[Any]) -> bool:
     """Whether trying again may help: the one question that a retry asks."""
-    from search.errors import TransientError
-
     try:
         state.result()
     except TransientError:
@@ -47,8 +49,27 @@ R = TypeVar("R")
 
 
 def effect(name: str) -> Callable[[Callable[P, R]], Task[P, R]]:
-    """A Prefect task that has effects: never cached, never stored, retried if transient."""
-    return task(
+    """A Prefect task that has effects: never cached, never stored, retried if transient.
+
+    Prefect stores and logs what a task raises. A client's error can quote what it was given, so
+    only our own errors get out, without their causes (spec 7.3).
+    """
+
+    def decorate(function: Callable[P, R]) -> Task[P, R]:
+        @functools.wraps(function)
+        def guarded(*arguments: P.args, **options: P.kwargs) -> R:
+            try:
+                return function(*arguments, **options)
+            except HuginnError as error:
+                error.__cause__ = None
+                error.__suppress_context__ = True
+                raise
+            except Exception as error:  # noqa: BLE001  # whatever it is, its text stays here
+                raise Unexpected(type(error).__name__).with_traceback(error.__traceback__) from None
+
+        return as_task(guarded)
+
+    as_task = task(
         task_run_name=name,
         cache_policy=NO_CACHE,
         persist_result=False,
@@ -57,3 +78,4 @@ def effect(name: str) -> Callable[[Callable[P, R]], Task[P, R]]:
         retry_jitter_factor=0.5,
         retry_condition_fn=is_transient,
     )
+    return decorate

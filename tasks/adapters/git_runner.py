@@ -32,11 +32,12 @@ class GitRunner:
         git_dir: Path | None = None,
         stdin: bytes = b"",
         environment: Mapping[str, str] | None = None,
+        seconds: float | None = None,
     ) -> Finished:
-        """Run git to its end and hand over whatever it did."""
+        """Run git to its end, of ``seconds`` at most, and hand over whatever it did."""
         return run(
             arguments,
-            timeout=self.seconds,
+            timeout=min(self.seconds, seconds or self.seconds),
             git_dir=git_dir,
             stdin=stdin,
             environment={**self._environment, **(environment or {})},
@@ -48,13 +49,16 @@ class GitRunner:
         git_dir: Path | None = None,
         stdin: bytes = b"",
         environment: Mapping[str, str] | None = None,
+        seconds: float | None = None,
     ) -> bytes:
-        """What git printed.
+        """What git printed, within ``seconds``.
 
         Raises:
             RepositoryUnreadable, RepositoryBusy: git failed; see the table in ``git_errors``.
         """
-        finished = self.run(*arguments, git_dir=git_dir, stdin=stdin, environment=environment)
+        finished = self.run(
+            *arguments, git_dir=git_dir, stdin=stdin, environment=environment, seconds=seconds
+        )
         if finished.code != 0:
             raise self.error_of(finished)
         return finished.output

@@ -44,28 +44,31 @@ class WeaviatePassageWriter:
         commits: Sequence[str] | None = None,
     ) -> Iterator[StoredPassage]:
         """What the store holds of a source: all of it, or of these paths, or of these commits."""
-        from weaviate.classes.query import Filter
-
         if paths is None and commits is None:
             yield from self._in_slots(source, 0, _SLOTS, self.count(source))
             return
-        of_source = Filter.by_property("source").equal(source)
         for name, values in (("path", paths), ("commit", commits)):
             for some in batched(values or (), 100):
-                chosen = of_source & Filter.by_property(name).contains_any(list(some))
-                found = self._fetch(chosen)
-                if len(found) < MOST:
-                    yield from map(_stored, found)
-                    continue
-                for value in some:  # Very large files: one at a time, and then by slots.
-                    yield from self._of_value(source, name, value)
+                yield from self._with_values(source, name, some)
 
-    def _of_value(self, source: str, name: str, value: str) -> Iterator[StoredPassage]:
-        for passage in self._in_slots(source, 0, _SLOTS, self.count(source)):
-            if getattr(passage, name) == value:
-                yield passage
+    def _with_values(self, source: str, name: str, values: list[str]) -> Iterator[StoredPassage]:
+        """Halves the question until the answer fits; one value alone is listed by slots."""
+        from weaviate.classes.query import Filter
 
-    def _in_slots(self, source: str, low: int, high: int, expected: int) -> Iterator[StoredPassage]:
+        chosen = Filter.by_property(name).contains_any(values)
+        found = self._fetch(Filter.by_property("source").equal(source) & chosen)
+        if len(found) < MOST:
+            yield from map(_stored, found)
+        elif len(values) > 1:
+            half = len(values) // 2
+            yield from self._with_values(source, name, values[:half])
+            yield from self._with_values(source, name, values[half:])
+        else:
+            yield from self._in_slots(source, 0, _SLOTS, 4 * MOST, chosen)
+
+    def _in_slots(
+        self, source: str, low: int, high: int, expected: int, also: "_Filters | None" = None
+    ) -> Iterator[StoredPassage]:
         """Lists by ranges of ids, which are spread evenly: no paging, no sort, no upper bound."""
         from weaviate.classes.query import Filter
 
@@ -73,15 +76,16 @@ class WeaviatePassageWriter:
         for start in range(low, high, width):
             end = min(start + width, high)
             slot = Filter.by_property("slot")
-            found = self._fetch(
+            chosen = (
                 Filter.by_property("source").equal(source)
                 & slot.greater_or_equal(start)
                 & slot.less_than(end)
             )
+            found = self._fetch(chosen & also if also is not None else chosen)
             if len(found) < MOST:
                 yield from map(_stored, found)
             else:
-                yield from self._in_slots(source, start, end, 4 * PAGE)
+                yield from self._in_slots(source, start, end, 4 * PAGE, also)
 
     def _fetch(self, chosen: "_Filters") -> "list[Object[Any, Any]]":
         with mapped_errors("list passages"):

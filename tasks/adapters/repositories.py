@@ -24,6 +24,9 @@ from tasks.errors import RepositoryBusy, RepositoryUnreadable, UnknownCommit
 from tasks.ports import CommitMessage, Tree, TreeEntry
 
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+LISTING_SECONDS = 60.0
+"""A remote that does not even list its refs in this time is busy or gone: others wait behind it."""
+
 _GENERATED, _VENDORED = "linguist-generated", "linguist-vendored"
 
 
@@ -41,7 +44,9 @@ class GitRepository:
 
     def tip(self) -> str | None:
         """See ``Repository.tip``: the listed branch, else the branch that HEAD names right now."""
-        listing = self._git.output("ls-remote", "--symref", "--", self._git.address)
+        listing = self._git.output(
+            "ls-remote", "--symref", "--", self._git.address, seconds=LISTING_SECONDS
+        )
         refs = parse_refs(listing)
         tip = refs.branches.get(self._branch) if self._branch else refs.head
         if tip is None and not refs.empty:

@@ -1,5 +1,6 @@
 """Makes the collections, and refuses ones that do not have the declared form (W31)."""
 
+import re
 import uuid
 from typing import TYPE_CHECKING
 
@@ -34,19 +35,42 @@ def ensure_collection(client: "WeaviateClient", alias: str, meta: CollectionMeta
         pointed = (
             client.alias.get(alias_name=alias) if client.alias.exists(alias_name=alias) else None
         )
-        if pointed is None:
-            if client.collections.exists(alias):
-                raise CollectionMismatch(
-                    f"Weaviate has a collection named {alias} that Huginn did not make. "
-                    "Set weaviate.collection to another name."
-                )
-            name = f"{alias}_{uuid.uuid4().hex[:8]}"
-            _create(client, name, PROPERTIES, vectors=True)
-            WeaviateLedger(client, alias, name).put_meta(meta)
-            client.alias.create(alias_name=alias, target_collection=name)
-            return name
+        if pointed is None and client.collections.exists(alias):
+            raise CollectionMismatch(
+                f"Weaviate has a collection named {alias} that Huginn did not make. "
+                "Set weaviate.collection to another name."
+            )
+        if pointed is None or not client.collections.exists(pointed.collection):
+            return _pointed_anew(client, alias, meta, missing=pointed is None)
     _check(client, alias, pointed.collection, meta)
     return pointed.collection
+
+
+def _pointed_anew(
+    client: "WeaviateClient", alias: str, meta: CollectionMeta, *, missing: bool
+) -> str:
+    """Points the alias at a collection: one that was made before it was lost, else a new one.
+
+    What was made and never got its meta was killed half-way and holds nothing: it goes.
+    """
+    name = None
+    for found in sorted(client.collections.list_all(simple=True)):
+        if not re.fullmatch(rf"{alias}_[0-9a-f]{{8}}", found):
+            continue
+        made_with = WeaviateLedger(client, alias, found).meta()
+        if made_with is None:
+            client.collections.delete(found)
+        elif not made_with.differences(meta):
+            name = found
+    if name is None:
+        name = f"{alias}_{uuid.uuid4().hex[:8]}"
+        _create(client, name, PROPERTIES, vectors=True)
+        WeaviateLedger(client, alias, name).put_meta(meta)
+    if missing:
+        client.alias.create(alias_name=alias, target_collection=name)
+    else:
+        client.alias.update(alias_name=alias, new_target_collection=name)
+    return name
 
 
 def _check(client: "WeaviateClient", alias: str, name: str, meta: CollectionMeta) -> None:

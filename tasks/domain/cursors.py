@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from search.ledger import Position, RepoCursor
 from tasks.errors import TooManyDeletes
@@ -13,12 +14,17 @@ FIRST = Position("files")
 MOST_TARGETS = 8
 """More unfinished targets than this, and the run lists what is stored instead."""
 
+MOST_NOTED = 100
+"""Unfinished targets that are remembered, so that what they wrote is cited at them."""
+
 GUARDED_FROM = 100
 """Sources with fewer passages may be emptied without being asked (spec 2.7)."""
 
 
-def begun(cursor: RepoCursor, target: str, *, rules: str, admission: str) -> RepoCursor:
-    """The cursor of a run towards ``target``; the held commit does not move.
+def begun(
+    cursor: RepoCursor, target: str, *, rules: str, admission: str, now: datetime | None = None
+) -> RepoCursor:
+    """The cursor of a run towards ``target``, noted at ``now``; the held commit does not move.
 
     A run that was cut short on its way to the same target goes on where it stopped. With changed
     rules, or after too many unfinished runs, what is held is no longer known: the cursor is set
@@ -27,11 +33,16 @@ def begun(cursor: RepoCursor, target: str, *, rules: str, admission: str) -> Rep
     same_rules = (cursor.rules, cursor.admission) == (rules, admission)
     if same_rules and cursor.position and cursor.targets[-1:] == (target,):
         return cursor
-    others = cursor.targets
+    others, times = cursor.targets[-MOST_NOTED:], cursor.since[-MOST_NOTED:]
     if not same_rules or len(others) >= MOST_TARGETS:
-        cursor, others = set_aside(cursor), others[-1:]
+        cursor = set_aside(cursor)
     return replace(
-        cursor, targets=(*others, target), position=FIRST, rules=rules, admission=admission
+        cursor,
+        targets=(*others, target),
+        since=(*times, (now or datetime.now(UTC)).isoformat()),
+        position=FIRST,
+        rules=rules,
+        admission=admission,
     )
 
 

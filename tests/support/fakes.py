@@ -20,6 +20,7 @@ from search.settings import EmbedderSettings
 from tasks.ports import Chunk, Scrubbed, StoredPassage, Vectors
 
 IDENTITY = EmbedderIdentity("fake-model", "digest-of-weights", 4, 16)
+INGESTED = datetime(2026, 1, 1, tzinfo=UTC)
 META = CollectionMeta(IDENTITY.name, IDENTITY.digest, IDENTITY.dimensions)
 
 
@@ -222,6 +223,7 @@ class FakeReader(Reader):
 def candidate(passage: Passage, score: float = 0.5, **changes: Any) -> Candidate:
     """A passage as the server would give it back."""
     empty = {"start": None, "end": None, "first_line": None, "last_line": None, "columns": None}
+    empty |= {"ingested_at": INGESTED}
     properties = empty | properties_of(passage) | changes
     return Candidate(passage.id, score, keyword=1.5, vector=0.25, properties=properties)
 

@@ -72,54 +72,41 @@ def test_keys_that_an_older_version_did_not_write_take_their_defaults() -> None:
     assert record.cursor == RepoCursor(commit="c")
 
 
-def at(position: Position | None, *targets: str, held: str | None = "held") -> SourceRecord:
-    return SourceRecord("repo:one", cursor=RepoCursor(held, targets=targets, position=position))
+DAY = [datetime(2026, 1, day, tzinfo=UTC) for day in range(1, 6)]
 
 
-def test_between_runs_every_path_stands_at_the_held_commit() -> None:
-    assert at(None).commit_of("any/path") == "held"
+def running(*targets: str, held: str | None = "held") -> SourceRecord:
+    """Targets noted on the days 2, 4 and so on."""
+    since = tuple(DAY[1 + 2 * number].isoformat() for number in range(len(targets)))
+    cursor = RepoCursor(held, targets=targets, since=since, position=Position("files"))
+    return SourceRecord("repo:one", cursor=cursor)
+
+
+def test_between_runs_every_passage_stands_at_the_held_commit() -> None:
+    assert running().commit_of(DAY[0]) == "held"
+    assert running().commit_of(DAY[4]) == "held"
 
 
 def test_a_repository_that_was_never_held_has_no_commit() -> None:
-    assert SourceRecord("repo:one").commit_of("any/path") is None
+    assert SourceRecord("repo:one").commit_of(DAY[0]) is None
 
 
-def test_in_the_middle_of_a_run_paths_up_to_the_position_stand_at_the_target() -> None:
-    record = at(Position("files", after="m.md"), "target")
-    assert [record.commit_of(path) for path in ("a.md", "m.md", "n.md")] == [
-        "target",
-        "target",
-        "held",
-    ]
+def test_in_the_middle_of_a_run_what_it_stored_stands_at_its_target_the_rest_at_the_held_one() -> (
+    None
+):
+    record = running("target")
+    assert [record.commit_of(day) for day in DAY[:3]] == ["held", "target", "target"]
 
 
-def test_a_run_that_has_just_begun_has_moved_no_path() -> None:
-    assert at(Position("files"), "target").commit_of("a.md") == "held"
-
-
-@pytest.mark.parametrize("phase", ["commits", "deletes"])
-def test_after_the_files_every_path_stands_at_the_target(phase: str) -> None:
-    record = at(Position(phase), "target")  # type: ignore[arg-type]
-    assert record.commit_of("z.md") == "target"
-
-
-def test_the_first_run_cites_its_target_for_whatever_is_there() -> None:
-    record = at(Position("files", after="m.md"), "target", held=None)
-    assert record.commit_of("z.md") == "target"
+def test_what_an_earlier_unfinished_run_wrote_is_cited_at_that_runs_target() -> None:
+    record = running("older", "newest")
+    assert [record.commit_of(day) for day in DAY] == ["held", *["older"] * 2, *["newest"] * 2]
 
 
 def test_a_cursor_that_was_set_aside_still_cites_the_last_commit() -> None:
-    cursor = RepoCursor(None, "last", ("target",), Position("files", after="m.md"))
-    assert SourceRecord("repo:one", cursor=cursor).commit_of("z.md") == "last"
-
-
-def test_the_newest_of_several_targets_is_cited() -> None:
-    assert at(Position("commits"), "older", "newest").commit_of("a.md") == "newest"
-
-
-def test_what_an_earlier_unfinished_run_wrote_is_not_cited_at_another_commit() -> None:
-    record = at(Position("files", after="c.md"), "older", "newest")
-    assert record.commit_of("d.md") in (None, "older")
+    record = running("target", held=None)
+    aside = replace(record, cursor=replace(record.cursor, last_commit="last"))
+    assert [aside.commit_of(day) for day in DAY[:2]] == ["last", "target"]
 
 
 def test_a_failure_keeps_the_cursor_and_the_last_success() -> None:
@@ -132,7 +119,7 @@ def test_a_failure_keeps_the_cursor_and_the_last_success() -> None:
 
 
 def test_a_failure_among_deletes_is_still_known_as_such() -> None:
-    deleting = replace(at(None), state="deleting")
+    deleting = replace(running(), state="deleting")
     assert deleting.failed("no answer. Try again.").state == "deleting"
 
 

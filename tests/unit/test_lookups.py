@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given, settings
@@ -17,9 +17,10 @@ from search.passage import Passage
 from search.permalinks import permalink
 from search.query import query
 from search.reader import Candidate
-from search.settings import Settings
+from search.settings import BUNDLED_MODEL, Settings
 from tests.support.fakes import (
     IDENTITY,
+    INGESTED,
     META,
     FakeEmbedder,
     FakeReader,
@@ -183,7 +184,10 @@ AT = current("repo:one")
 NEVER = replace(AT, last_success=None)
 VOUCHED = [
     pytest.param(AT, None, "current", id="current"),
-    pytest.param(replace(AT, state="refreshing"), None, "stale", id="refreshing"),
+    pytest.param(
+        replace(AT, state="refreshing", last_attempt=datetime.now(UTC)), None, "stale", id="running"
+    ),
+    pytest.param(replace(AT, state="refreshing"), "has not ended", "stale", id="dead"),
     pytest.param(
         replace(AT, state="failed", reason="gone. Look."), "gone. Look.", "stale", id="failed"
     ),
@@ -287,7 +291,8 @@ def test_before_the_first_refresh_nothing_is_embedded_and_the_way_out_is_told() 
     assert "huginn refresh" in answer.unavailable["*"]
 
 
-def test_the_model_that_the_collection_names_is_asked_for() -> None:
+def test_the_configured_model_serves_if_its_weights_are_those_of_the_collection() -> None:
+    """The name in the meta may be a folder of another machine."""
     wanted = []
 
     def embedder(model: str) -> FakeEmbedder:
@@ -296,7 +301,20 @@ def test_the_model_that_the_collection_names_is_asked_for() -> None:
 
     reader = FakeReader({}, {"repo:one": AT})
     lookups.search(query(["x"]), reader=reader, settings=listing("one"), embedder=embedder)
-    assert wanted == [META.embedder]
+    assert wanted == [BUNDLED_MODEL]
+
+
+def test_otherwise_the_model_that_the_collection_names_is_asked_for() -> None:
+    wanted = []
+
+    def embedder(model: str) -> FakeEmbedder:
+        wanted.append(model)
+        other = replace(IDENTITY, digest="other")
+        return FakeEmbedder(IDENTITY if model == META.embedder else other)
+
+    reader = FakeReader({}, {"repo:one": AT})
+    lookups.search(query(["x"]), reader=reader, settings=listing("one"), embedder=embedder)
+    assert wanted == [BUNDLED_MODEL, META.embedder]
 
 
 def test_other_weights_of_the_model_are_refused_before_anything_is_embedded() -> None:
@@ -317,7 +335,9 @@ def test_a_text_over_the_models_limit_is_named_and_still_asked_whole() -> None:
 
 
 def test_in_the_middle_of_a_run_each_path_is_cited_at_the_commit_it_stands_at() -> None:
-    cursor = RepoCursor("h" * 40, targets=("t" * 40,), position=Position("files", after="b.md"))
+    since = (INGESTED + timedelta(seconds=1)).isoformat()
+    cursor = RepoCursor("h" * 40, targets=("t" * 40,), since=(since,), position=Position("files"))
     record = replace(AT, state="refreshing", cursor=cursor)
-    answer = search(["x"], {"x": some("a", "b", "c")}, known={"repo:one": record})
-    assert [hit.citation.commit for hit in answer.hits] == ["t" * 40, "t" * 40, "h" * 40]
+    written = candidate(file_passage("new", "b.md"), ingested_at=INGESTED + timedelta(seconds=2))
+    answer = search(["x"], {"x": [*some("a"), written]}, known={"repo:one": record})
+    assert [hit.citation.commit for hit in answer.hits] == ["h" * 40, "t" * 40]

@@ -86,7 +86,6 @@ class Work:
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repo_files, "MOST_FILES", 2)
     monkeypatch.setattr(repo_commits, "MOST_COMMITS", 3)
-    monkeypatch.setattr(repos, "MOST_DELETES", 2)
     monkeypatch.setattr(repos, "_plans", Plans())
 
 
