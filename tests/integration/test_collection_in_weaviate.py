@@ -9,7 +9,8 @@ from weaviate.classes.query import Filter
 
 from search.collection import PROPERTIES, ledger_name
 from search.connection import connect, mapped_errors
-from search.errors import CollectionMismatch, ServerRefused
+from search.errors import CollectionMismatch, CollectionMissing, ServerRefused
+from search.reader import Reader
 from search.settings import Settings
 from tasks.adapters.passage_writer import WeaviatePassageWriter
 from tasks.adapters.schema import ensure_collection
@@ -120,3 +121,28 @@ def test_more_deletes_than_the_server_answers_with_leave_nothing(
         assert writer.delete(listed) == set(listed)
         assert writer.count("repo:one") == 0
         assert list(writer.stored("repo:one")) == []
+
+
+def test_a_collection_that_was_deleted_by_hand_is_made_anew(
+    server_settings: Settings, collection_name: str
+) -> None:
+    with connect(server_settings, "writer") as client:
+        lost = ensure_collection(client, collection_name, META)
+        client.collections.delete(lost)
+        with pytest.raises(CollectionMissing):
+            Reader(client, collection_name).resolve()
+        made = ensure_collection(client, collection_name, META)
+        assert made != lost
+        assert Reader(client, collection_name).resolve().name == made
+
+
+def test_a_lost_alias_is_pointed_at_what_was_there_and_half_made_ones_go(
+    server_settings: Settings, collection_name: str
+) -> None:
+    half_made = f"{collection_name}_0123abcd"
+    with connect(server_settings, "writer") as client:
+        name = ensure_collection(client, collection_name, META)
+        client.alias.delete(alias_name=collection_name)
+        client.collections.create(half_made)
+        assert ensure_collection(client, collection_name, META) == name
+        assert not client.collections.exists(half_made)

@@ -1,6 +1,7 @@
 """What a run leaves in a real Prefect API: chains, inputs, states, retries, no secrets."""
 
 import re
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,10 @@ import httpx
 import pytest
 
 from search import embedded
+from search.errors import ServerUnavailable
 from search.settings import Settings
+from tasks.errors import Unexpected
+from tasks.runtime import effect
 from tests.support.community import Community
 from tests.support.proxy import proxied
 
@@ -143,6 +147,24 @@ def test_a_lasting_failure_is_not_retried(community: Community, api: Api) -> Non
     (run,) = api.flow_runs(f"repo:{name}")
     begin = next(task for task in api.task_runs(run["id"]) if task["name"].startswith("begin"))
     assert begin["run_count"] == 1
+
+
+def test_no_clients_message_gets_out_of_a_task() -> None:
+    """Prefect stores and logs what a task raises, with its causes."""
+    words = "words of {}".format("somebody")  # so that the line itself does not hold them
+
+    def fails() -> None:
+        raise ServerUnavailable("Weaviate did not answer. Try again.") from OSError(words)
+
+    def has_a_bug() -> None:
+        raise ValueError(words)
+
+    for function, kind in ((fails, ServerUnavailable), (has_a_bug, Unexpected)):
+        with pytest.raises(kind) as caught:
+            effect("told")(function).fn()
+        told = traceback.format_exception(caught.value)
+        assert words not in "".join(told)
+        assert any("test_dag_in_prefect.py" in line for line in told), "where it happened stays"
 
 
 def test_the_report_is_an_artifact_of_ids_and_counts(community: Community, api: Api) -> None:

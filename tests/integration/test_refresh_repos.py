@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tasks.discover import discover
 from tests.support.community import Community, without_vectors
 from tests.support.git_repos import GitRepo
 
@@ -149,6 +150,8 @@ def test_a_repository_without_any_commit_succeeds_and_its_first_commit_is_picked
     repository = community.repository("young")
     assert community.refresh()["repo:young"].result == "unchanged"
     assert community.passages() == {}
+    with community.configured():
+        assert discover().nothing_to_do
     repository.commit({"a.md": "# First\n\nThe first words.\n"})
     assert community.refresh()["repo:young"].result == "done"
     assert any("first words" in text for text in community.texts())
@@ -236,6 +239,9 @@ def test_two_repositories_under_one_name_are_refused(community: Community, guide
     assert outcome.result == "failed"
     assert "another repository" in outcome.reason
     assert community.passages() == before
+    record = community.record("repo:guide")
+    assert record is not None
+    assert record.state == "current"
 
 
 def test_a_changed_choice_of_files_applies_to_unchanged_commits_too(

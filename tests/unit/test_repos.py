@@ -1,6 +1,7 @@
 """The work on a repository over fakes: every step, every crash, every move of the branch."""
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,12 @@ from search.settings import Settings
 from tasks import repo_commits, repo_files, repos
 from tasks.commit import commit
 from tasks.context import RepoContext, Store
+from tasks.domain.cursors import FIRST
 from tasks.errors import (
+    CursorMoved,
     NameClash,
     RepositoryUnreadable,
+    SettingsChanged,
     TooManyDeletes,
     UnknownCommit,
     WritesNotAcknowledged,
@@ -200,6 +204,71 @@ def test_most_of_a_source_is_deleted_only_when_that_was_allowed() -> None:
     assert (caught.value.deletes, caught.value.stored) == (110, 122)
     assert before.items() <= work.stored().items()
     work.finish()
+    assert work.stored() == work.clean()
+
+
+def test_an_exclusion_is_never_held_back_however_much_it_removes() -> None:
+    work = Work()
+    work.source.commit({f"{n:03}.md": page(str(n)) for n in range(60)})
+    work.finish()
+    object.__setattr__(work.context, "admission", "a2")
+    listed = work.context.listed.model_copy(update={"exclude": ("0[0-4]*.md",)})
+    object.__setattr__(work.context, "listed", listed)
+    repos.begin(work.context)
+    while True:
+        acknowledgement = repos.upsert(work.context, allow_mass_delete=False)
+        commit(work.context.store, acknowledgement)
+        if acknowledgement.finished:
+            break
+    paths = {each.path for each, _ in work.writer.held.values()}
+    assert paths == {"", *(f"{n:03}.md" for n in range(50, 60))}
+
+
+def test_settings_that_change_during_a_run_end_it_and_the_next_starts_over() -> None:
+    work = Work()
+    work.source.commit({f"{name}.md": page(name) for name in "abcdef"})
+    repos.begin(work.context)
+    work.step()
+    object.__setattr__(work.context, "admission", "a2")
+    with pytest.raises(SettingsChanged):
+        work.step()
+    object.__setattr__(work.context, "admission", "a1")
+    work.finish()
+    assert work.stored() == work.clean()
+
+
+def test_what_another_run_noted_during_the_fetch_is_not_overwritten() -> None:
+    work = Work()
+    work.source.commit({"a.md": page("a")})
+    work.finish()
+    work.source.commit({"a.md": page("b")})
+
+    class SlowFetch(FakeRepository):
+        def fetch(self, commit: str | None = None) -> None:
+            super().fetch(commit)
+            noted = replace(work.record.cursor, targets=("other",), since=("x",), position=FIRST)
+            work.ledger.put(replace(work.record, cursor=noted))
+
+    object.__setattr__(work.context, "repository", SlowFetch(work.source))
+    with pytest.raises(CursorMoved):
+        repos.begin(work.context)
+    assert work.record.cursor.targets == ("other",)
+
+
+def test_what_came_late_from_another_run_is_found_by_the_next() -> None:
+    work, late = Work(), Work()
+    object.__setattr__(late.context, "store", work.context.store)
+    first = work.source.commit({"a.md": page("a")})
+    work.finish()
+    work.source.commit({"gone.md": page("gone")})
+    object.__setattr__(late.context, "repository", FakeRepository(work.source))
+    repos.begin(work.context)
+    acknowledgement = repos.upsert(work.context)
+    work.source.reset(first)
+    late.finish()
+    with pytest.raises(CursorMoved):
+        commit(work.context.store, acknowledgement)
+    late.finish()
     assert work.stored() == work.clean()
 
 

@@ -195,3 +195,16 @@ def test_help_the_version_and_a_usage_error_load_the_standard_library_and_click_
 def test_the_read_side_loads_no_part_of_the_write_side() -> None:
     loaded = loaded_by("search.lookups").modules | loaded_by("search.connection").modules
     assert not {name for name in loaded if name.partition(".")[0] in {"tasks", "flows", "prefect"}}
+
+
+def test_a_crash_is_told_from_nothing_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    fails(monkeypatch, OSError("people's words"))
+    result = run("ravens")
+    assert result.exit_code == 3
+    assert "OSError" in result.stderr
+    assert "people's words" not in result.output
+
+
+def test_ctrl_c_is_told_from_nothing_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    fails(monkeypatch, KeyboardInterrupt())  # type: ignore[arg-type]
+    assert run("ravens").exit_code == 130

@@ -184,8 +184,15 @@ def test_two_repositories_of_one_name_are_refused_whatever_their_case() -> None:
         f"[[repositories]]\nname='a'\nurl='https://user:{SECRET}@git.example.org/a'",
         f"[[repositories]]\nname='a'\nurl='https://{SECRET}@git.example.org/a'",
         f"repositories = ['https://user:{SECRET}@git.example.org/a']",
+        f"[[repositories]]\nname='a'\nurl='https://git.example.org/a?private_token={SECRET}'",
+        f"[[repositories]]\nname='a'\nurl='oauth2:{SECRET}@git.example.org:a/b.git'",
+        f"[[repositories]]\nname='a'\nurl='https://user:a {SECRET}@git.example.org/a'",
+        f"[weaviate]\nurl = 'http://w.example.org/?key={SECRET}'",
     ],
-    ids=["list", "table", "misspelt", "in-url", "password", "token", "not-a-table"],
+    ids=[
+        *("list", "table", "misspelt", "in-url", "password", "token", "not-a-table"),
+        *("query", "scp", "blank", "server-query"),
+    ],
 )
 def test_no_error_shows_a_secret(content: str) -> None:
     write(content)
@@ -275,3 +282,9 @@ def test_a_tilde_means_the_users_home(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = load_settings()
     assert settings.cache_dir == Path("/home/ada/c")
     assert settings.weaviate.writer_key_file == Path("/home/ada/key")
+
+
+@pytest.mark.parametrize("url", ["http://w.example.org:notaport", "http://", "http://:80"])
+def test_a_server_without_host_or_port_number_is_refused(url: str) -> None:
+    write(f"[weaviate]\nurl = '{url}'")
+    assert refusal().field == "weaviate.url"

@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from flows.cli import main
 from search.settings import CONFIG_VARIABLE, load_settings
+from tests.support.git_repos import GitRepo
 
 FILE = """\
 # Everything about this file is somebody's own.
@@ -249,3 +250,14 @@ def test_line_ends_of_windows_stay(file: Path) -> None:
     assert names(file) == ["one", "three"]
     lines = file.read_bytes().split(b"\n")
     assert all(line.endswith(b"\r") for line in lines[:-1])
+
+
+def test_the_first_addition_lists_the_repository_you_stand_in_too(here: Path) -> None:
+    """It was the source so far; a list without it would have the next refresh remove it."""
+    GitRepo(here)
+    result = CliRunner().invoke(main, ["sources", "add", "other", "/srv/other"])
+    assert result.exit_code == 0, result.output
+    assert "repo:here" in result.output
+    assert [each.name for each in load_settings().repositories] == ["here", "other"]
+    CliRunner().invoke(main, ["sources", "add", "third", "/srv/third"])
+    assert [each.name for each in load_settings().repositories] == ["here", "other", "third"]
