@@ -16,7 +16,7 @@ collection holds lies between the two and is listed anew by the next run (spec 2
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -69,7 +69,6 @@ class SourceRecord:
     label: str | None = None
     reason: str | None = None
     passages: int = 0
-    skipped: Mapping[str, int] = field(default_factory=dict)
     last_attempt: datetime | None = None
     last_success: datetime | None = None
 

@@ -155,7 +155,6 @@ RECORD = SourceRecord(
         admission="a",
     ),
     identity="https://example.org/one.git",
-    skipped={"binary": 2},
     last_success=datetime(2026, 1, 2, tzinfo=UTC),
 )
 

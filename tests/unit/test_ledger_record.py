@@ -37,7 +37,6 @@ RECORD = st.builds(
     label=st.none() | TEXT,
     reason=st.none() | TEXT,
     passages=st.integers(0, 10**6),
-    skipped=st.dictionaries(TEXT, st.integers(0, 9), max_size=3),
     last_attempt=MOMENT,
     last_success=MOMENT,
 )
