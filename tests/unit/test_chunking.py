@@ -481,8 +481,8 @@ def test_hostile_text_neither_crashes_nor_hangs(path: str, piece: str) -> None:
     ],
 )
 @pytest.mark.timeout(120)
-def test_a_quarter_megabyte_of_the_same_neither_crashes_nor_hangs(path: str, piece: str) -> None:
-    checked(path, piece * (250_000 // len(piece)))
+def test_many_kilobytes_of_the_same_neither_crash_nor_hang(path: str, piece: str) -> None:
+    checked(path, piece * (60_000 // len(piece)))
 
 
 @pytest.mark.parametrize("path", ["a.md", "a.py", "a.js", "a.cpp", "a.go", "A.java", "a.ts"])
