@@ -1,6 +1,7 @@
 """Fixtures for every test. Servers are real; each session has its own, in a folder of its own."""
 
 import os
+import signal
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,16 @@ def _no_settings_from_outside() -> Iterator[None]:
             if name.startswith("HUGINN_") and name != BINARY_VARIABLE:
                 patch.delenv(name)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ctrl_c_works() -> Iterator[None]:
+    """A shell starts what runs in the background with SIGINT ignored, and children inherit that."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -57,11 +57,14 @@ _ASSIGNED = r"""
     (?: :[ ]?[A-Za-z_][\w.\[\]|]{0,40}[ ]?=(?=[ ]?["']) | => | := | : (?!:) | = (?!=) )
     [*_]{0,2} [ \t]{0,8}
 """
+# The bare value is taken whole by a look-ahead and a reference to it: before Python 3.11.5 a
+# possessive repeat whose inside can backtrack ends in the wrong place (python/cpython#106052).
 _VALUE = r"""
     (?: \\?"(?P<secret_double>[^"\\\n]{4,512})\\?"
       | \\?'(?P<secret_single>[^'\\\n]{4,512})\\?'
       | `(?P<secret_tick>[^`\n]{4,512})`
-      | (?P<secret_bare>(?:(?!&[\w.-]{1,40}=)[^\s"'`,;<\\]){4,512}+) (?!<[A-Za-z])
+      | (?=(?P<secret_bare>(?:(?!&[\w.-]{1,40}=)[^\s"'`,;<\\]){4,512}))(?P=secret_bare)
+        (?!<[A-Za-z])
         (?P<alone>(?=[ \t]{0,80}(?:\r?$|\#|//|\\[nr])))?
     )
 """
