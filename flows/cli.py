@@ -41,7 +41,7 @@ def main() -> None:
 @_config
 @_mass
 @_json
-def refresh(config: Path | None, allow_mass_delete: bool, as_json: bool) -> None:  # noqa: FBT001
+def refresh(config: Path | None, allow_mass_delete: bool, as_json: bool) -> None:
     """Bring every listed source up to date, and remove those no longer listed."""
     from flows.running import run_refresh
 
@@ -56,10 +56,10 @@ def refresh(config: Path | None, allow_mass_delete: bool, as_json: bool) -> None
 @_json
 def backfill(
     source: str | None,
-    everything: bool,  # noqa: FBT001
+    everything: bool,
     config: Path | None,
-    allow_mass_delete: bool,  # noqa: FBT001
-    as_json: bool,  # noqa: FBT001
+    allow_mass_delete: bool,
+    as_json: bool,
 ) -> None:
     """Go through SOURCE (repo:NAME, or NAME) from the start, whatever its cursor says.
 
@@ -83,7 +83,7 @@ def sources() -> None:
 @sources.command("list")
 @_config
 @_json
-def sources_list(config: Path | None, as_json: bool) -> None:  # noqa: FBT001
+def sources_list(config: Path | None, as_json: bool) -> None:
     """Show what is listed, and what the collection holds of it."""
     from flows.listing import show
 
@@ -135,7 +135,7 @@ def sources_remove(name: str, config: Path | None) -> None:
 @main.command()
 @click.option("--foreground", is_flag=True, help="Stay in the foreground, for service managers.")
 @_config
-def up(foreground: bool, config: Path | None) -> None:  # noqa: FBT001
+def up(foreground: bool, config: Path | None) -> None:
     """Start Huginn's own Weaviate. It stays up between commands."""
     from flows.server import start
 
@@ -154,7 +154,7 @@ def down(config: Path | None) -> None:
 @main.command()
 @_config
 @_json
-def status(config: Path | None, as_json: bool) -> None:  # noqa: FBT001
+def status(config: Path | None, as_json: bool) -> None:
     """Tell whether Huginn's own Weaviate runs, and where its data is."""
     from flows.server import status as show
 

@@ -52,7 +52,7 @@ def search(
     top_k: int,
     corpus: str | None,
     repositories: tuple[str, ...],
-    as_json: bool,  # noqa: FBT001  # click gives options by name
+    as_json: bool,
     config: Path | None,
 ) -> None:
     """Passages about TEXT: give 1 to 8 wordings of one question, each in quotes.
