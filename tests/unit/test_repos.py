@@ -1,5 +1,6 @@
 """The work on a repository over fakes: every step, every crash, every move of the branch."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from search.collection import fingerprint_of
 from search.ledger import Position, SourceRecord
 from search.listing import RepositorySettings
+from search.passage import Passage
 from search.settings import Settings
 from tasks import repo_commits, repo_files, repos
 from tasks.commit import commit
@@ -26,6 +28,7 @@ from tasks.errors import (
     UnknownCommit,
     WritesNotAcknowledged,
 )
+from tasks.ports import Vectors
 from tasks.repo_plan import Plans
 from tests.support.fake_repository import FakeRepository, FakeSource
 from tests.support.fakes import (
@@ -256,19 +259,26 @@ def test_what_another_run_noted_during_the_fetch_is_not_overwritten() -> None:
 
 
 def test_what_came_late_from_another_run_is_found_by_the_next() -> None:
-    work, late = Work(), Work()
-    object.__setattr__(late.context, "store", work.context.store)
+    work, other = Work(), Work()
     first = work.source.commit({"a.md": page("a")})
     work.finish()
+    object.__setattr__(other.context, "store", work.context.store)
+    object.__setattr__(other.context, "repository", FakeRepository(work.source))
     work.source.commit({"gone.md": page("gone")})
-    object.__setattr__(late.context, "repository", FakeRepository(work.source))
     repos.begin(work.context)
+
+    class SlowWriter(FakePassageWriter):
+        def write(self, passages: Iterable[tuple[Passage, Vectors]]) -> set[str]:
+            work.source.reset(first)
+            other.finish()  # a whole run of another machine, before these writes arrive
+            return work.writer.write(passages)
+
+    slow = SlowWriter(work.writer.held)
+    object.__setattr__(work.context, "store", Store(slow, work.ledger))
     acknowledgement = repos.upsert(work.context)
-    work.source.reset(first)
-    late.finish()
     with pytest.raises(CursorMoved):
         commit(work.context.store, acknowledgement)
-    late.finish()
+    other.finish()
     assert work.stored() == work.clean()
 
 
