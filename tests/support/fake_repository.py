@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from tasks.errors import UnknownCommit
+from tasks.errors import RepositoryBusy, UnknownCommit
 from tasks.ports import CommitMessage, Tree, TreeEntry
 from tests.support.git_repos import FIRST_SECOND, Content, Files, Link, Submodule
 
@@ -127,6 +127,8 @@ class FakeRepository:
             if not isinstance(content, Submodule)
         }
         for blob in blobs:
+            if blob not in held:
+                raise RepositoryBusy("the mirror lost a blob. Run the refresh again.")
             self.blobs_read.append(blob)
             yield blob, held[blob]
 

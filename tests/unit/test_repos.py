@@ -22,6 +22,7 @@ from tasks.domain.cursors import FIRST
 from tasks.errors import (
     CursorMoved,
     NameClash,
+    RepositoryBusy,
     RepositoryUnreadable,
     SettingsChanged,
     TooManyDeletes,
@@ -40,6 +41,8 @@ from tests.support.fakes import (
 )
 
 SOURCE = "repo:one"
+LOST = (UnknownCommit, RepositoryBusy)
+"""What a step meets when the mirror lost the target: the next run takes another."""
 
 
 class Work:
@@ -338,13 +341,13 @@ class Runs(RuleBasedStateMachine):
     @precondition(lambda self: self.running)
     @rule()
     def step(self) -> None:
-        with suppress(UnknownCommit):  # the target itself was lost: the next run takes another
+        with suppress(*LOST):  # the target itself was lost: the next run takes another
             self.running = not self.work.step()
 
     @precondition(lambda self: self.running)
     @rule()
     def killed_before_the_commit(self) -> None:
-        with suppress(UnknownCommit):
+        with suppress(*LOST):
             repos.upsert(self.work.context, allow_mass_delete=True)
         self.running = False
 
@@ -357,7 +360,7 @@ class Runs(RuleBasedStateMachine):
         before = self.work.record.cursor.commit
         try:
             repos.upsert(self.work.context, allow_mass_delete=True)
-        except (WritesNotAcknowledged, UnknownCommit):
+        except (WritesNotAcknowledged, *LOST):
             assert self.work.record.cursor.commit in (before, None)
         finally:
             self.work.writer.losing, self.work.writer.keeping = set(), set()
