@@ -6,17 +6,17 @@ rebuild fills another and flips the alias. The ledger is a small second collecti
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 from search.analysis import ANALYSIS_VERSION
 from search.ledger import known_fields
-from search.passage import Lines, Passage, slot_of
+from search.passage import Lines, Passage, Turn, slot_of
 
-SCHEMA_VERSION = 1
-"""Counts changes of the passages' form. 1: files and commits of repositories."""
+SCHEMA_VERSION = 2
+"""Counts changes of the passages' form. 1: files and commits. 2: windows of chat."""
 
 WINDOW_VECTOR = "window"
 PARTS_VECTOR = "parts"
@@ -56,6 +56,11 @@ PROPERTIES: tuple[Property, ...] = (
     Property("last_line", "int"),
     Property("columns", "int[]"),
     Property("commit", "text", "exact"),
+    Property("thread", "text", "exact"),
+    Property("segment", "text", "exact"),
+    Property("events", "text[]", "exact"),
+    Property("edits", "text[]", "exact"),
+    Property("turns", "text"),
     Property("rules", "text"),
     Property("digest", "text", "exact"),
     Property("fingerprint", "text"),
@@ -121,6 +126,11 @@ def properties_of(passage: Passage) -> dict[str, Any]:
         "path": passage.path,
         "blob": passage.blob,
         "commit": passage.commit,
+        "thread": passage.thread,
+        "segment": passage.segment,
+        "events": list(dict.fromkeys(turn.event for turn in passage.turns)),
+        "edits": list(dict.fromkeys(turn.edit for turn in passage.turns if turn.edit)),
+        "turns": turns_as_json(passage.turns),
         "rules": passage.rules,
         "digest": passage.digest,
     }
@@ -138,6 +148,21 @@ def properties_of(passage: Passage) -> dict[str, Any]:
 def fingerprint_of(passage: Passage) -> str:
     """A digest of all stored properties but the time of ingestion: tells what differs."""
     return str(properties_of(passage)["fingerprint"])
+
+
+def turns_as_json(turns: Sequence[Turn]) -> str:
+    """The turns of a window as they are stored."""
+    return json.dumps(
+        [asdict(turn) | {"at": rfc3339(turn.at)} for turn in turns], ensure_ascii=False
+    )
+
+
+def turns_of(properties: Mapping[str, Any]) -> tuple[Turn, ...]:
+    """The turns of a stored window, in order; none for files and commits."""
+    return tuple(
+        Turn(**known_fields(Turn, item | {"at": datetime.fromisoformat(item["at"])}))
+        for item in json.loads(properties.get("turns") or "[]")
+    )
 
 
 def lines_of(properties: Mapping[str, Any]) -> Lines | None:

@@ -45,6 +45,23 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One message of a window as it is shown: scrubbed ``body``, UTC time, in force after ``edit``.
+
+    ``edit`` is the event id of the edit whose text this is, "" for the original's own. ``reply_to``
+    is the event that it answers, "". A message too long for one window is cut: each window then
+    holds a turn with its piece of the body.
+    """
+
+    event: str
+    sender: str
+    at: datetime
+    body: str
+    edit: str = ""
+    reply_to: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """One passage of either corpus, before it has vectors.
 
@@ -52,6 +69,9 @@ class Passage:
     multi-vector, one vector each, in order; both are always filled (decision 0001). ``keywords``
     is the analysed text of the keyword side. ``trail`` holds the headings or symbols above the
     text. ``rules`` names the version of the rules that made it. Times are UTC.
+
+    A window of chat has ``turns``, in order (spec 4.3, 4.4); ``thread`` is the root's event id, ""
+    in the main timeline; ``segment`` is the first event id of its segment.
     """
 
     id: str
@@ -72,6 +92,9 @@ class Passage:
     blob: str = ""
     lines: Lines | None = None
     commit: str = ""
+    thread: str = ""
+    segment: str = ""
+    turns: tuple[Turn, ...] = ()
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
