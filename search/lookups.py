@@ -99,7 +99,7 @@ def search(
     if not sources:
         what = {"chat": "room", "forge": "repository", None: "source"}[query.corpus]
         return Answer(query, (), {"*": f"no {what} is listed: `huginn sources add` lists one"})
-    model = _model(resolved.meta, settings, embedder)
+    model = model_of(resolved.meta, settings, embedder)
     limit = model.identity.token_limit
     clipped = tuple(text for text in query.texts if model.count_tokens(text) > limit)
     vectors = model.embed(query.texts, "query")
@@ -110,7 +110,7 @@ def search(
     return Answer(query, _hits(query, rankings, records), unavailable, clipped)
 
 
-def _model(
+def model_of(
     meta: CollectionMeta, settings: Settings, embedder: Callable[[str], Embedder]
 ) -> Embedder:
     """The model that the collection was made with, under whatever name it is known here."""
