@@ -16,7 +16,7 @@ collection holds lies between the two and is listed anew by the next run (spec 2
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -24,6 +24,7 @@ from search.passage import passage_id
 
 State = Literal["new", "current", "refreshing", "deleting", "failed"]
 Phase = Literal["files", "commits", "deletes"]
+RoomPhase = Literal["back", "sweep", "forward"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +56,56 @@ class RepoCursor:
 
 
 @dataclass(frozen=True, slots=True)
+class RoomCursor:
+    """What the collection holds of a room (spec 2.1, 4.8).
+
+    ``stream`` is the stream token up to which every event was processed, ``event`` the last one of
+    them, of any type. ``version`` names the rules that the held windows follow. While a run is on
+    its way ``phase`` says what it does, ``page`` where it goes on, and ``target`` is the token that
+    becomes ``stream`` when it arrives::
+
+        first read, or changed rules:  back ── walks from ``target`` to the start of the room
+                                       sweep ─ reads again what older rules or a purge left
+        then, and else:                forward ─ from ``stream`` until nothing is left
+
+    ``since`` is the UTC time at which a walk back began; ``again`` says that the run was cut short
+    and went on with an older ``target``: another way forward follows.
+    """
+
+    stream: str | None = None
+    event: str = ""
+    version: str = ""
+    phase: RoomPhase | None = None
+    page: str = ""
+    target: str | None = None
+    since: str = ""
+    again: bool = False
+
+
+Cursor = RepoCursor | RoomCursor
+
+
+@dataclass(frozen=True, slots=True)
 class SourceRecord:
     """The ledger's one record of a source.
 
-    ``identity`` is the address it is a clone of, without user or token. ``reason`` says why it is
-    not current. Times are UTC.
+    ``identity`` is the address it is a clone of, without user or token, or the homeserver and the
+    reader of a room. A repository has a ``cursor``, a room (``chat:<room id>``) a ``room`` cursor,
+    an ``alias``, a ``name``, and the room that it replaced (``predecessor``). ``reason`` says why
+    it is not current; ``read`` counts the events of its last run by what became of them (spec 3.6).
+    Times are UTC.
     """
 
     source: str
     state: State = "new"
     cursor: RepoCursor = RepoCursor()
+    room: RoomCursor = RoomCursor()
     identity: str = ""
+    alias: str = ""
+    name: str = ""
+    predecessor: str = ""
+    admission: str = ""
+    read: Mapping[str, int] = field(default_factory=dict)
     label: str | None = None
     reason: str | None = None
     passages: int = 0
@@ -86,10 +126,22 @@ class SourceRecord:
         for name in ("targets", "since"):
             cursor[name] = tuple(cursor.get(name, ()))
         data["cursor"] = RepoCursor(**cursor)
+        data["room"] = RoomCursor(**known_fields(RoomCursor, data.get("room") or {}))
         for name in ("last_attempt", "last_success"):
             if data.get(name):
                 data[name] = datetime.fromisoformat(data[name])
         return cls(**data)
+
+    @property
+    def place(self) -> Cursor:
+        """The cursor of this kind of source."""
+        return self.room if self.source.startswith("chat:") else self.cursor
+
+    def at(self, cursor: Cursor) -> "SourceRecord":
+        """The same record with another cursor."""
+        if isinstance(cursor, RoomCursor):
+            return replace(self, room=cursor)
+        return replace(self, cursor=cursor)
 
     def commit_of(self, ingested_at: datetime) -> str | None:
         """The commit at which a passage stored at that time stands, also in the middle of a run.
@@ -118,6 +170,57 @@ def known_fields(kind: type, data: Mapping[str, Any]) -> dict[str, Any]:
 def record_id(kind: str, collection: str, source: str = "") -> str:
     """The ledger's id of a record: entries are keyed by (kind, collection, source)."""
     return passage_id("ledger", kind, collection, source)
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderRecord:
+    """Whose rooms the ledger holds, and the token of the last ``/sync`` (spec 3.5, 4.10).
+
+    ``since`` moves only when every room that it told news of was done or noted as failed.
+    """
+
+    identity: str = ""
+    since: str | None = None
+
+    def as_json(self) -> str:
+        """For the ledger."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> "ReaderRecord":
+        """From the ledger."""
+        return cls(**known_fields(cls, json.loads(text)))
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """One room of a run's journal: in, or out and why (spec 3.6). Never a member's name."""
+
+    room: str
+    alias: str
+    admitted: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """What the last run found of the reader's rooms, at a UTC time."""
+
+    at: datetime
+    entries: tuple[JournalEntry, ...] = ()
+
+    def as_json(self) -> str:
+        """For the ledger."""
+        return json.dumps(asdict(self), default=_encode, sort_keys=True, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Journal":
+        """From the ledger."""
+        data = json.loads(text)
+        return cls(
+            datetime.fromisoformat(data["at"]),
+            tuple(JournalEntry(**known_fields(JournalEntry, each)) for each in data["entries"]),
+        )
 
 
 def _encode(value: object) -> str:

@@ -3,10 +3,11 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from search.ledger import State
+from search.ledger import RoomCursor, SourceRecord, State
 from tasks.context import Store
 from tasks.domain.acknowledgement import Acknowledgement
 from tasks.domain.cursors import set_aside
+from tasks.domain.room_cursors import unheld
 from tasks.errors import CursorMoved
 
 
@@ -19,14 +20,14 @@ def commit(store: Store, acknowledgement: Acknowledgement) -> None:
         CursorMoved: the cursor is not the one that the step started from.
     """
     record = store.ledger.record(acknowledgement.source)
-    if record.cursor == acknowledgement.after:
+    if record.place == acknowledgement.after:
         return
-    if record.cursor != acknowledgement.before:
+    if record.place != acknowledgement.before:
         # What this step wrote came late: the next run has to list what is stored.
-        store.ledger.put(replace(record, cursor=set_aside(record.cursor)))
+        store.ledger.put(_distrusted(record))
         raise CursorMoved(acknowledgement.source)
     now = datetime.now(UTC)
-    moved = replace(record, cursor=acknowledgement.after, last_attempt=now)
+    moved = replace(record.at(acknowledgement.after), last_attempt=now)
     if acknowledgement.finished:
         state: State = "current"
         moved = replace(
@@ -37,6 +38,12 @@ def commit(store: Store, acknowledgement: Acknowledgement) -> None:
             last_success=now,
         )
     store.ledger.put(moved)
+
+
+def _distrusted(record: SourceRecord) -> SourceRecord:
+    if isinstance(record.place, RoomCursor):
+        return record.at(unheld(record.place))
+    return record.at(set_aside(record.place))
 
 
 def mark_failed(store: Store, source: str, reason: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from search.ledger import RepoCursor
+from search.ledger import Cursor, RoomCursor
 from tasks.errors import WritesNotAcknowledged
 
 
@@ -27,6 +27,7 @@ class Counts:
 
     files: int = 0
     commits: int = 0
+    events: int = 0
     written: int = 0
     unchanged: int = 0
     deleted: int = 0
@@ -40,6 +41,7 @@ class Counts:
         return Counts(
             files=self.files + other.files,
             commits=self.commits + other.commits,
+            events=self.events + other.events,
             written=self.written + other.written,
             unchanged=self.unchanged + other.unchanged,
             deleted=self.deleted + other.deleted,
@@ -62,8 +64,8 @@ class Acknowledgement:
     """
 
     source: str
-    before: RepoCursor
-    after: RepoCursor
+    before: Cursor
+    after: Cursor
     upserts: Confirmation = Confirmation()
     deletes: Confirmation = Confirmation()
     counts: Counts = Counts()
@@ -81,6 +83,8 @@ class Acknowledgement:
     @property
     def finished(self) -> bool:
         """Whether the source is caught up once this is committed."""
+        if isinstance(self.after, RoomCursor):
+            return self.after.phase is None
         return not self.after.targets
 
 

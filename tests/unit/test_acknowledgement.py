@@ -72,10 +72,10 @@ def test_a_source_is_finished_when_no_target_is_left() -> None:
 
 
 def test_counts_add_up_field_by_field() -> None:
-    one = Counts(1, 2, 3, 4, 5, 6, 7, {"binary": 1, "vendored": 2}, {"github": 1})
-    other = Counts(10, 20, 30, 40, 50, 60, 70, {"binary": 1, "too large": 1}, {})
+    one = Counts(1, 2, 3, 4, 5, 6, 7, 8, {"binary": 1, "vendored": 2}, {"github": 1})
+    other = Counts(10, 20, 30, 40, 50, 60, 70, 80, {"binary": 1, "too large": 1}, {})
     assert one + other == Counts(
-        *(11, 22, 33, 44, 55, 66, 77),
+        *(11, 22, 33, 44, 55, 66, 77, 88),
         {"binary": 2, "too large": 1, "vendored": 2},
         {"github": 1},
     )

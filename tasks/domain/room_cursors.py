@@ -1,0 +1,68 @@
+"""How a room's cursor moves (drawn in ``search.ledger.RoomCursor``)."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from search.ledger import RoomCursor
+
+
+def begun(
+    cursor: RoomCursor,
+    target: str,
+    *,
+    version: str,
+    from_start: bool = False,
+    pending_purges: bool = False,
+    now: datetime | None = None,
+) -> RoomCursor:
+    """The cursor of a run that knows the stream token ``target`` of this moment.
+
+    A run that was cut short goes on where it stopped, by the same rules. Changed rules, a room
+    never read, or ``from_start`` walk back through all of it; ``stream`` stays what it was until
+    the walk has arrived, so that nothing is vouched for that is not held.
+    """
+    same_rules = cursor.version == version
+    if same_rules and cursor.phase and not from_start:
+        return replace(cursor, again=True)
+    if not same_rules or cursor.stream is None or from_start:
+        return RoomCursor(
+            stream=None,
+            event=cursor.event,
+            version=version,
+            phase="back",
+            page=target,
+            target=target,
+            since=(now or datetime.now(UTC)).isoformat(),
+        )
+    if pending_purges:
+        return replace(cursor, phase="sweep", page="", target=cursor.stream, since="")
+    return replace(cursor, phase="forward", page=cursor.stream, target=target, since="")
+
+
+def walked_back(cursor: RoomCursor) -> RoomCursor:
+    """The start of the room was reached: what the walk did not write again is looked at next."""
+    return replace(cursor, phase="sweep", page="")
+
+
+def swept(cursor: RoomCursor) -> RoomCursor:
+    """Nothing older is left: the way forward begins where the walk began."""
+    assert cursor.target is not None, "a sweep has a target"  # noqa: S101  # begun() sets it
+    return replace(cursor, phase="forward", stream=cursor.target, page=cursor.target, target=None)
+
+
+def arrived(cursor: RoomCursor) -> RoomCursor:
+    """Every event up to the target was processed: that is what the collection holds.
+
+    If the run was a resumed one its target is old: it goes on forward once more, to a new one.
+    """
+    assert cursor.target is not None, "a way forward has a target"  # noqa: S101  # upsert sets it
+    if cursor.again:
+        return replace(
+            cursor, stream=cursor.target, page=cursor.target, target=None, again=False, since=""
+        )
+    return RoomCursor(stream=cursor.target, event=cursor.event, version=cursor.version)
+
+
+def unheld(cursor: RoomCursor) -> RoomCursor:
+    """No longer vouching for anything: the next run reads the room anew and sweeps (spec 2.3)."""
+    return RoomCursor(event=cursor.event)
