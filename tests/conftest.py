@@ -12,6 +12,8 @@ from search import embedded
 from search.settings import Settings
 from tests.support.community import Community
 from tests.support.prefect_api import drain_workers, running_api
+from tests.support.synapse import Synapse, running_synapse
+from tests.support.synapse_install import SYNAPSE_VARIABLE
 from tests.support.weaviate_server import (
     BINARY_VARIABLE,
     running_server,
@@ -25,7 +27,7 @@ def _no_settings_from_outside() -> Iterator[None]:
     """HUGINN_… variables are stronger than anything a test passes: none of the user's may count."""
     with pytest.MonkeyPatch.context() as patch:
         for name in [*os.environ]:
-            if name.startswith("HUGINN_") and name != BINARY_VARIABLE:
+            if name.startswith("HUGINN_") and name not in {BINARY_VARIABLE, SYNAPSE_VARIABLE}:
                 patch.delenv(name)
         yield
 
@@ -93,3 +95,12 @@ def community(
 ) -> Community:
     """An empty community on a collection of its own."""
     return Community(tmp_path, server_settings, collection_name)
+
+
+@pytest.fixture(scope="session")
+def synapse(
+    _no_settings_from_outside: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Synapse]:
+    """The session's one homeserver. Tests share it: each makes rooms and people of its own."""
+    with running_synapse(tmp_path_factory.mktemp("synapse") / "homeserver") as server:
+        yield server
