@@ -163,7 +163,7 @@ def status(config: Path | None, as_json: bool) -> None:
 
 def _run(config: Path | None, command: Callable[[], int]) -> None:
     """Runs ``command`` with the settings file in force; errors become a line and an exit code."""
-    from search.settings import CONFIG_VARIABLE
+    from search.config_file import CONFIG_VARIABLE
 
     if config is not None:
         os.environ[CONFIG_VARIABLE] = str(config.absolute())

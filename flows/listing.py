@@ -9,13 +9,14 @@ import click
 
 from flows import sources_file
 from search import embedded
+from search.config_file import CONFIG_NAME, config_path
 from search.connection import connect
 from search.errors import CollectionMissing, HuginnError, UsageError
 from search.ledger import SourceRecord
 from search.listing import RepositorySettings, checked_address
 from search.presentation import printable
 from search.reader import Reader
-from search.settings import CONFIG_NAME, Settings, config_path
+from search.settings import Settings
 from tasks.settings import run_settings
 
 

@@ -5,8 +5,8 @@ server behind it is another one than it was opened for, so a restart of Weaviate
 """
 
 import threading
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -49,14 +49,15 @@ class Engine:
         Raises:
             HuginnError: as ``use``, or Weaviate cannot be reached.
         """
-        opened = self._open()
-        try:
+        with self._open() as opened:
+            try:
+                return use(opened.reader)
+            except (ServerUnavailable, ServerRefused):
+                if opened.is_new:
+                    raise
+            self._drop(opened)
+        with self._open() as opened:
             return use(opened.reader)
-        except (ServerUnavailable, ServerRefused):
-            if not opened.was_used:
-                raise
-        self._drop(opened)
-        return use(self._open().reader)
 
     def embedder(self, model: str) -> embedding.Embedder:
         """The one embedder of that name; it loads its model when it is first used."""
@@ -83,21 +84,27 @@ class Engine:
     def close(self) -> None:
         """Closes the connection; a look-up afterwards opens another."""
         with self._lock:
-            opened, self._opened = self._opened, None
-        if opened is not None:
-            opened.stack.close()
+            self._retire()
 
-    def _open(self) -> "_Opened":
+    @contextmanager
+    def _open(self) -> Iterator["_Opened"]:
+        """The connection, which stays open for the block whatever becomes of it for others."""
         with self._lock:
             server = self._server()
             if self._opened is not None and self._opened.server != server:
-                self._opened.stack.close()
-                self._opened = None
+                self._retire()
             if self._opened is None:
                 self._opened = _Opened(self.settings, self._progress)
             else:
-                self._opened.was_used = True
-            return self._opened
+                self._opened.is_new = False
+            opened = self._opened
+            opened.users += 1
+        try:
+            yield opened
+        finally:
+            with self._lock:
+                opened.users -= 1
+                opened.close_if_done()
 
     def _server(self) -> embedded.Server | None:
         return None if self.settings.weaviate.url else embedded.running(self.settings)
@@ -105,16 +112,29 @@ class Engine:
     def _drop(self, opened: "_Opened") -> None:
         with self._lock:
             if self._opened is opened:
-                self._opened = None
-        opened.stack.close()
+                self._retire()
+
+    def _retire(self) -> None:
+        """Nobody gets the connection any more; it is closed once its last user is done."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.is_retired = True
+            opened.close_if_done()
 
 
 class _Opened:
     """One open client, and the server of ours that it is of."""
 
     def __init__(self, settings: Settings, progress: Callable[[str], None]) -> None:
-        self.stack = ExitStack()
-        client = self.stack.enter_context(connection.connect(settings, "reader", progress))
+        self._stack = ExitStack()
+        client = self._stack.enter_context(connection.connect(settings, "reader", progress))
         self.server = None if settings.weaviate.url else embedded.running(settings)
         self.reader = reader.Reader(client, settings.weaviate.collection)
-        self.was_used = False
+        self.is_new = True
+        self.is_retired = False
+        self.users = 0
+
+    def close_if_done(self) -> None:
+        """Closes a retired connection that nobody uses."""
+        if self.is_retired and not self.users:
+            self._stack.close()

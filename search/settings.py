@@ -30,13 +30,17 @@ from pydantic_settings import (
     SettingsError as SourceError,
 )
 
+from search.config_file import (
+    CONFIG_VARIABLE,
+    LOOK_UP_SECONDS,
+    config_path,
+)
 from search.errors import SettingsError
 from search.listing import RepositorySettings
+from search.matrix_listing import TOKEN_VARIABLE, MatrixSettings
 
 WEAVIATE_VERSION = "1.39.0"  # the one place that pins it
 BUNDLED_MODEL = "all-MiniLM-L6-v2"
-CONFIG_NAME = "huginn.toml"
-CONFIG_VARIABLE = "HUGINN_CONFIG"
 
 
 def expanded(value: Path | None) -> Path | None:
@@ -106,6 +110,13 @@ class ForgeSettings(_Section):
     git_timeout: float = Field(default=600, gt=0)
 
 
+class SearchSettings(_Section):
+    """Look-ups: how long one may take, and how long the service waits for the next; seconds."""
+
+    timeout: float = Field(default=LOOK_UP_SECONDS, gt=0)
+    idle_timeout: float = Field(default=900, gt=0)
+
+
 class Settings(BaseSettings):
     """Everything that ``huginn.toml`` may hold; only the rooms' tasks read the Matrix token."""
 
@@ -122,6 +133,8 @@ class Settings(BaseSettings):
     weaviate: WeaviateSettings = WeaviateSettings()
     embedder: EmbedderSettings = EmbedderSettings()
     forge: ForgeSettings = ForgeSettings()
+    search: SearchSettings = SearchSettings()
+    matrix: MatrixSettings = MatrixSettings()
     repositories: tuple[RepositorySettings, ...] = ()
 
     _paths = field_validator("data_dir", "cache_dir")(expanded)
@@ -140,7 +153,7 @@ class Settings(BaseSettings):
     @property
     def has_list(self) -> bool:
         """Whether the user lists sources, be the list empty (spec 1.5)."""
-        return "repositories" in self.model_fields_set
+        return "repositories" in self.model_fields_set or self.matrix.homeserver is not None
 
     @classmethod
     def settings_customise_sources(
@@ -153,22 +166,6 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """The order of the sources, strongest first: the environment, then the file's content."""
         return env_settings, init_settings
-
-
-def config_path(named: Path | None = None) -> Path | None:
-    """The settings file in force, or None. A named file that is missing is an error."""
-    variable = os.environ.get(CONFIG_VARIABLE)
-    chosen = named or (Path(variable) if variable else None)
-    if chosen is not None:
-        if not chosen.is_file():
-            raise SettingsError(
-                "config", f"{chosen} is not a file", "Name an existing huginn.toml."
-            )
-        return chosen
-    for folder in (Path.cwd(), platformdirs.user_config_path("huginn")):
-        if (folder / CONFIG_NAME).is_file():
-            return folder / CONFIG_NAME
-    return None
 
 
 def load_settings(named: Path | None = None, *, shown_as: Path | None = None) -> Settings:
@@ -202,7 +199,7 @@ def load_settings(named: Path | None = None, *, shown_as: Path | None = None) ->
 def _check_environment() -> None:
     for variable in os.environ:
         name = variable.removeprefix("HUGINN_").split("__")[0].lower()
-        known = name in Settings.model_fields or variable == CONFIG_VARIABLE
+        known = name in Settings.model_fields or variable in (CONFIG_VARIABLE, TOKEN_VARIABLE)
         if variable.startswith("HUGINN_") and not variable.startswith("HUGINN_TEST_") and not known:
             raise SettingsError(
                 variable, "there is no such setting", "Unset it; docs/settings.md lists them all."

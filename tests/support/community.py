@@ -15,7 +15,8 @@ from search.embedding import Embedder
 from search.ledger import SourceRecord
 from search.query import query
 from search.reader import Reader
-from search.settings import CONFIG_VARIABLE, Settings, load_settings
+from search.config_file import CONFIG_VARIABLE
+from search.settings import Settings, load_settings
 from tests.support.git_repos import GitRepo
 
 
