@@ -103,3 +103,62 @@ class SourceBusy(TransientError):
             "`huginn refresh` again."
         )
         self.source = source
+
+
+class HomeserverUnreachable(TransientError):
+    """The homeserver did not answer, or asks to be left alone for now: it may answer later.
+
+    ``wait`` is how many seconds it asks to be left alone, None when it does not say.
+    """
+
+    def __init__(self, message: str, *, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
+class HomeserverRefused(PermanentError):
+    """The homeserver answered with a refusal, or what answered is no Matrix homeserver.
+
+    ``status`` is the HTTP status, ``code`` the Matrix error code (``M_FORBIDDEN``) or "".
+    """
+
+    def __init__(self, message: str, *, status: int = 0, code: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+class RoomRefused(PermanentError):
+    """A room that may not be read (spec 3); what is held of it goes. ``reason`` is a short code."""
+
+    def __init__(self, source: str, reason: str) -> None:
+        super().__init__(
+            f"{source}: not read: {reason}. What was held of it is removed; "
+            "`huginn doctor matrix` says what to change if it should be read."
+        )
+        self.source = source
+        self.reason = reason
+
+
+class RoomUnreadable(TransientError):
+    """A room of which the homeserver gives no event: nothing of it is changed (spec 2.7)."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(
+            f"{source}: the homeserver gives no event at all, not even of the room's making. "
+            "Nothing was deleted. Run `huginn refresh` again; `huginn doctor matrix` tells more."
+        )
+        self.source = source
+
+
+class OtherReader(PermanentError):
+    """The ledger holds rooms of another reader or homeserver: nothing is changed (spec 3.5)."""
+
+    def __init__(self, held: str, now: str) -> None:
+        super().__init__(
+            f"The collection holds the rooms of {held}, but the settings read {now}. Nothing was "
+            "changed. Mend matrix.homeserver, matrix.user or the token, or set "
+            "weaviate.collection to another name."
+        )
+        self.held = held
+        self.now = now
