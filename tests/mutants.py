@@ -1,6 +1,6 @@
 """Breaks each rule of ``mutants.toml`` in a copy of the tree and shows the test that notices.
 
-    uv run python -m tests.mutants [ID...]
+    uv run python -m tests.mutants [ID or CASE...]
 
 A mutant survives if its test passes although the rule is broken: then the exit code is 1, as it is
 when the test fails for another reason than an assertion (it cannot be collected, it hangs).
@@ -27,7 +27,10 @@ _FAILED = 1
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """``old`` stands once in ``file``; with ``new`` in its place, ``test`` must fail."""
+    """``old`` stands once in ``file``; with ``new`` in its place, ``test`` must fail.
+
+    ``cases`` are the ids in ``tests/cases/cases.toml`` whose rule it is.
+    """
 
     id: str
     rule: str
@@ -36,6 +39,7 @@ class Mutant:
     old: str
     new: str
     test: str
+    cases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,8 @@ class MutantError(Exception):
 
 def mutants(table: Path = TABLE) -> list[Mutant]:
     """All entries of the table, in its order."""
-    return [Mutant(**entry) for entry in tomllib.loads(table.read_text())["mutant"]]
+    entries = tomllib.loads(table.read_text())["mutant"]
+    return [Mutant(**entry | {"cases": tuple(entry.get("cases", ()))}) for entry in entries]
 
 
 def broken(mutant: Mutant, root: Path = ROOT) -> str:
@@ -119,13 +124,17 @@ def _check_that_the_copy_is_imported(folder: Path, environment: dict[str, str]) 
 
 
 def main(wanted: Sequence[str]) -> int:
-    """Judge the mutants with these ids, or all, and print a row for each."""
+    """Judge the mutants with these ids or of these cases, or all, and print a row for each."""
     table = mutants()
-    unknown = set(wanted) - {mutant.id for mutant in table}
+    unknown = set(wanted) - {name for mutant in table for name in (mutant.id, *mutant.cases)}
     if unknown:
         _say(f"no such mutant: {', '.join(sorted(unknown))}")
         return 2
-    chosen = [mutant for mutant in table if mutant.id in wanted or not wanted]
+    chosen = [
+        mutant
+        for mutant in table
+        if not wanted or not {mutant.id, *mutant.cases}.isdisjoint(wanted)
+    ]
     _say("| id | line broken | test | the assertion that failed |\n| --- | --- | --- | --- |")
     survivors = []
     for mutant in chosen:
@@ -134,7 +143,8 @@ def main(wanted: Sequence[str]) -> int:
             survivors.append(mutant.id)
         change = f"{mutant.file}: `{_in_a_line(mutant.old)}` → `{_in_a_line(mutant.new)}`"
         told = verdict.told if verdict.noticed else f"**{verdict.told}**"
-        _say(f"| {mutant.id} | {change} | {mutant.test.partition('::')[2]} | {told[:160]} |")
+        name = " ".join([mutant.id, *mutant.cases])
+        _say(f"| {name} | {change} | {mutant.test.partition('::')[2]} | {told[:160]} |")
     _say(f"\n{len(chosen) - len(survivors)} of {len(chosen)} noticed")
     if survivors:
         _say(f"not noticed: {', '.join(survivors)}")
