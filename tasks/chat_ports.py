@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from search.passage import Turn
+from tasks.ports import Vectors
+
 RawEvent = Mapping[str, Any]
 
 
@@ -49,8 +52,9 @@ class Homeserver(Protocol):
     the patience) or ``HomeserverRefused`` (permanent: 401, 403, what is no Matrix answer).
     """
 
-    identity: str
-    """``<base url> as <user id>``: whose rooms the ledger holds (spec 3.5)."""
+    @property
+    def identity(self) -> str:
+        """``<base url> as <user id>``: whose rooms the ledger holds (spec 3.5)."""
 
     def standing(self) -> Standing:
         """Who we are and which rooms we are in."""
@@ -70,6 +74,9 @@ class RoomHistory(Protocol):
 
     def state(self) -> list[RawEvent]:
         """All current state events, members who left included."""
+
+    def member_events(self) -> Iterator[RawEvent]:
+        """Every member event that we may see, newest first, each with its content before."""
 
     def aliases(self) -> list[str]:
         """The aliases in this homeserver's directory, also those that no event names."""
@@ -104,6 +111,7 @@ class StoredWindow:
     end: datetime
     fingerprint: str
     rules: str
+    ingested_at: datetime
 
 
 class WindowIndex(Protocol):
@@ -119,10 +127,16 @@ class WindowIndex(Protocol):
         with one that starts after it.
         """
 
+    def segments(self, source: str, thread: str, names: Sequence[str]) -> list[StoredWindow]:
+        """All windows of these segments of a thread."""
+
     def between(
-        self, source: str, thread: str, first: datetime, last: datetime
+        self, source: str, thread: str | None, first: datetime, last: datetime
     ) -> list[StoredWindow]:
-        """Windows of a thread whose span meets the closed interval."""
+        """Windows of a thread (None: of all) whose span meets the closed interval."""
 
     def windows(self, source: str) -> Iterator[StoredWindow]:
         """All windows of a room, in no order, with bounded memory."""
+
+    def held(self, ids: Sequence[str]) -> Iterator[tuple[tuple[Turn, ...], Vectors]]:
+        """The turns of these windows with their vectors, one per part in order (spec 4.6)."""

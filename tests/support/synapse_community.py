@@ -112,7 +112,7 @@ class People:
 
     def send(self, room: str, name: str, content: str | Content, at: datetime | None = None) -> str:
         """A message: a text, or a whole content."""
-        return self.event(room, name, "m.room.message", _message(content), at)
+        return self.event(room, name, "m.room.message", message_content(content), at)
 
     def edit(
         self,
@@ -122,12 +122,7 @@ class People:
         content: str | Content,
         at: datetime | None = None,
     ) -> str:
-        new = _message(content)
-        fallback = {**new, "body": f"* {new['body']}"}
-        relation = {"rel_type": "m.replace", "event_id": original}
-        return self.send(
-            room, name, {**fallback, "m.new_content": new, "m.relates_to": relation}, at
-        )
+        return self.send(room, name, message_content(content, edits=original), at)
 
     def reply(
         self,
@@ -138,8 +133,7 @@ class People:
         at: datetime | None = None,
     ) -> str:
         """A message in the thread of the root ``thread``."""
-        relation = {"rel_type": "m.thread", "event_id": thread}
-        return self.send(room, name, {**_message(content), "m.relates_to": relation}, at)
+        return self.send(room, name, message_content(content, thread=thread), at)
 
     def redact(self, room: str, name: str, event: str) -> str:
         path = f"/rooms/{_quoted(room)}/redact/{_quoted(event)}/{uuid.uuid4().hex}"
@@ -147,14 +141,7 @@ class People:
 
     def encrypted(self, room: str, name: str, at: datetime | None = None) -> str:
         """An encrypted event, as the server sees it."""
-        content = {
-            "algorithm": "m.megolm.v1.aes-sha2",
-            "ciphertext": "AwgAEpABm6",
-            "session_id": "session",
-            "sender_key": "key",
-            "device_id": "DEVICE",
-        }
-        return self.event(room, name, "m.room.encrypted", content, at)
+        return self.event(room, name, "m.room.encrypted", encrypted_content(), at)
 
     def put_state(
         self,
@@ -188,8 +175,32 @@ class People:
         return str(self.call("POST", path, name, {"new_version": version})["replacement_room"])
 
 
-def _message(content: str | Content) -> dict[str, Any]:
-    return {"msgtype": "m.text", "body": content} if isinstance(content, str) else dict(content)
+def message_content(
+    content: str | Content, *, edits: str | None = None, thread: str | None = None
+) -> dict[str, Any]:
+    """The content of a message: a text or a whole one, as an edit or in a thread if it says so."""
+    new = {"msgtype": "m.text", "body": content} if isinstance(content, str) else dict(content)
+    if edits is not None:
+        relation = {"rel_type": "m.replace", "event_id": edits}
+        return new | {
+            "body": f"* {new['body']}",
+            "m.new_content": new,
+            "m.relates_to": relation,
+        }
+    if thread is not None:
+        new["m.relates_to"] = {"rel_type": "m.thread", "event_id": thread}
+    return new
+
+
+def encrypted_content() -> dict[str, Any]:
+    """What a server sees of an encrypted message."""
+    return {
+        "algorithm": "m.megolm.v1.aes-sha2",
+        "ciphertext": "AwgAEpABm6",
+        "session_id": "session",
+        "sender_key": "key",
+        "device_id": "DEVICE",
+    }
 
 
 def _quoted(part: str) -> str:
