@@ -1,113 +1,134 @@
-"""The use cases of the read side: clients are passed in, plain data comes out."""
+"""Looking up by words, and what every look-up starts from (spec 2.5, 6.2, 6.5).
 
-import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+Clients are passed in, plain data comes out. The other look-ups stand in modules of their names.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from datetime import UTC, datetime
+from typing import TypeVar
 
-from search.collection import CollectionMeta, lines_of
+from search.collection import CollectionMeta
 from search.embedding import Embedder
-from search.errors import CollectionMismatch, CollectionMissing, HuginnError, UsageError
-from search.fusion import reciprocal_rank_fusion
-from search.ledger import SourceRecord
-from search.passage import Lines
-from search.permalinks import commit_link, permalink
+from search.errors import CollectionMismatch, CollectionMissing, HuginnError
+from search.hits import Hit, hits_of
 from search.query import Query
-from search.reader import Candidate, Reader
+from search.reader import Candidate, Reader, Resolved
+from search.scope import Scope
+from search.selection import selection
 from search.settings import Settings
+from search.sources import Asked, asked, listed
+from search.vouching import unavailable
 
-Status = Literal["current", "stale"]
+T = TypeVar("T")
 
-DEAD_AFTER = timedelta(hours=1)
-"""A run notes every step; one that noted nothing for so long is taken for dead."""
+AT_ONCE = 4
+"""Texts that are asked at the same time: the server is no quicker with more."""
 
-
-@dataclass(frozen=True, slots=True)
-class Signal:
-    """How one text found a hit: ``keyword`` is BM25, ``vector`` nearness, None: not found so."""
-
-    text: str
-    rank: int
-    score: float
-    keyword: float | None
-    vector: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """Where a hit stands: repository, commit, and for a file its blob, path and lines."""
-
-    repository: str
-    commit: str | None
-    path: str | None = None
-    blob: str | None = None
-    lines: Lines | None = None
-    link: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One passage of the answer (spec 6.4); ``fresh_at`` is its source's last full success."""
-
-    id: str
-    rank: int
-    score: float
-    signals: tuple[Signal, ...]
-    corpus: str
-    source: str
-    kind: str
-    label: str | None
-    authors: tuple[str, ...]
-    vouched_by: str | None
-    start: datetime | None
-    end: datetime | None
-    trail: tuple[str, ...]
-    text: str
-    citation: Citation
-    status: Status
-    fresh_at: datetime | None
-    also: tuple[Citation, ...] = ()
+_WHAT = {
+    "chat": "no room is listed: let the reader join one, then run `huginn refresh`",
+    "forge": "no repository is listed: `huginn sources add` lists one",
+    None: "no source is listed: `huginn sources add` lists one",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a look-up gives; ``unavailable``: the sources not vouched for, and why."""
+    """What a look-up gives; ``unavailable``: the sources not vouched for, and why.
+
+    ``looked_in`` are the sources asked, with when each was last brought up to date.
+    """
 
     query: Query
     hits: tuple[Hit, ...]
     unavailable: Mapping[str, str] = field(default_factory=dict)
     clipped: tuple[str, ...] = ()
+    looked_in: Mapping[str, datetime | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a look-up stands on: the collection of now, the sources asked, who is unavailable."""
+
+    resolved: Resolved | None
+    asked: Asked
+    unavailable: Mapping[str, str]
+
+    @property
+    def looked_in(self) -> dict[str, datetime | None]:
+        """The last full success of each source asked."""
+        return {
+            source: record.last_success if record else None
+            for source, record in self.asked.records.items()
+        }
 
 
 def search(
-    query: Query, *, reader: Reader, settings: Settings, embedder: Callable[[str], Embedder]
+    query: Query,
+    *,
+    reader: Reader,
+    settings: Settings,
+    embedder: Callable[[str], Embedder],
+    now: datetime | None = None,
 ) -> Answer:
     """Hits for ``query``: every text asked as one hybrid query, the rankings fused (spec 6.2).
 
-    ``embedder`` gives the embedder for a model's name. Unknown repositories are refused before
+    ``embedder`` gives the embedder for a model's name. Unknown sources are refused before
     anything is embedded.
+    """
+    moment = now or datetime.now(UTC)
+
+    def look(ground: Ground) -> Answer:
+        if ground.resolved is None or not ground.asked.sources:
+            return Answer(query, (), ground.unavailable)
+        model = model_of(ground.resolved.meta, settings, embedder)
+        limit = model.identity.token_limit
+        clipped = tuple(text for text in query.texts if model.count_tokens(text) > limit)
+        vectors = model.embed(query.texts, "query")
+        chosen = selection(query.scope, ground.asked.sources)
+        name = ground.resolved.name
+
+        def ask(text: str, vector: Sequence[float]) -> list[Candidate]:
+            return reader.hybrid(name, text, vector, chosen)
+
+        rankings = _together(ask, query.texts, vectors)
+        hits = hits_of(query, rankings, ground.asked.sources, moment)
+        return Answer(query, hits, ground.unavailable, clipped, ground.looked_in)
+
+    return on_ground(query.scope, reader, settings, look)
+
+
+def on_ground(scope: Scope, reader: Reader, settings: Settings, look: Callable[[Ground], T]) -> T:
+    """What ``look`` gives for the collection that the alias points at now.
+
+    Done once more if a rebuild put another in its place meanwhile (spec 2.5). Before the first
+    refresh, or when nothing is listed, ``look`` gets a ground with the reason as unavailable.
+
+    Raises:
+        UsageError: the scope names what is not known.
     """
     try:
         resolved = reader.resolve()
     except CollectionMissing as error:
-        return Answer(query, (), {"*": str(error)})
+        return look(Ground(None, Asked(), {"*": str(error)}))
+    try:
+        return look(_ground(scope, reader, settings, resolved))
+    except HuginnError:
+        again = reader.resolve()
+        if again.name == resolved.name:
+            raise
+        return look(_ground(scope, reader, settings, again))
+
+
+def _ground(scope: Scope, reader: Reader, settings: Settings, resolved: Resolved) -> Ground:
     records = reader.records(resolved.name)
-    sources = _asked(query, settings, records)
-    unavailable = {s: r for s in sources if (r := _why_unavailable(records.get(s)))}
-    if not sources:
-        what = {"chat": "room", "forge": "repository", None: "source"}[query.corpus]
-        return Answer(query, (), {"*": f"no {what} is listed: `huginn sources add` lists one"})
-    model = model_of(resolved.meta, settings, embedder)
-    limit = model.identity.token_limit
-    clipped = tuple(text for text in query.texts if model.count_tokens(text) > limit)
-    vectors = model.embed(query.texts, "query")
-    rankings = [
-        reader.hybrid(resolved.name, text, vector, sources)
-        for text, vector in zip(query.texts, vectors, strict=True)
-    ]
-    return Answer(query, _hits(query, rankings, records), unavailable, clipped)
+    known = listed(records, settings.repositories, has_list=settings.has_list)
+    chosen = asked(scope, known)
+    if not chosen.sources:
+        return Ground(resolved, chosen, {"*": _WHAT[scope.corpus]})
+    return Ground(resolved, chosen, unavailable(chosen.records))
 
 
 def model_of(
@@ -125,108 +146,13 @@ def model_of(
     )
 
 
-def _asked(
-    query: Query, settings: Settings, records: Mapping[str, SourceRecord]
-) -> tuple[str, ...]:
-    """The source ids in question: what is listed, or without a list all that the ledger has."""
-    own_list = [repository.source for repository in settings.repositories]
-    listed = own_list if settings.has_list else list(records)
-    known = {source.removeprefix("repo:"): source for source in listed}
-    for name in query.repositories:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            fix = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known) or 'none'}."
-            raise UsageError("repo", f"{name!r} is no known repository", fix)
-    chosen = [known[name] for name in query.repositories] or listed
-    prefix = {"chat": "chat:", "forge": "repo:", None: ""}[query.corpus]
-    return tuple(source for source in chosen if source.startswith(prefix))
-
-
-def _why_unavailable(record: SourceRecord | None) -> str | None:
-    if record is None or (record.last_success is None and record.state != "failed"):
-        return "not ingested yet: run `huginn refresh`"
-    if record.state == "failed":
-        return f"the last run failed: {record.reason}"
-    if record.state == "deleting":
-        return "a run that was deleting has not ended: run `huginn refresh`"
-    if record.state == "refreshing" and _is_old(record.last_attempt):
-        return "its last run has not ended: run `huginn refresh`"
-    return None
-
-
-def _is_old(moment: datetime | None) -> bool:
-    return moment is None or datetime.now(UTC) - moment > DEAD_AFTER
-
-
-def _hits(
-    query: Query, rankings: Sequence[Sequence[Candidate]], records: Mapping[str, SourceRecord]
-) -> tuple[Hit, ...]:
-    fused = reciprocal_rank_fusion([[c.id for c in ranking] for ranking in rankings])
-    by_id = {c.id: c for ranking in rankings for c in ranking}
-    signals = _signals(query.texts, rankings)
-    by_text: dict[str, list[tuple[str, float]]] = {}
-    for identifier, score in fused:
-        by_text.setdefault(by_id[identifier].properties["text"], []).append((identifier, score))
-    hits = []
-    for rank, group in enumerate(list(by_text.values())[: query.top_k], start=1):
-        identifier, score = group[0]
-        others = (by_id[other].properties for other, _ in group[1:])
-        hits.append(_hit(by_id[identifier], rank, score, signals[identifier], records, others))
-    return tuple(hits)
-
-
-def _signals(
-    texts: Sequence[str], rankings: Sequence[Sequence[Candidate]]
-) -> dict[str, tuple[Signal, ...]]:
-    signals: dict[str, tuple[Signal, ...]] = {}
-    for text, ranking in zip(texts, rankings, strict=True):
-        for rank, c in enumerate(ranking, start=1):
-            signal = Signal(text, rank, c.score, c.keyword, c.vector)
-            signals[c.id] = (*signals.get(c.id, ()), signal)
-    return signals
-
-
-def _hit(
-    candidate: Candidate,
-    rank: int,
-    score: float,
-    signals: tuple[Signal, ...],
-    records: Mapping[str, SourceRecord],
-    others: Iterable[Mapping[str, Any]],
-) -> Hit:
-    found = candidate.properties
-    record = records.get(found["source"]) or SourceRecord(found["source"])
-    return Hit(
-        id=candidate.id,
-        rank=rank,
-        score=score,
-        signals=signals,
-        corpus=found["corpus"],
-        source=found["source"],
-        kind=found["kind"],
-        label=record.label,
-        authors=tuple(found["authors"] or ()),
-        vouched_by=None,  # git's author fields are anybody's claim (spec 6.4)
-        start=found["start"],
-        end=found["end"],
-        trail=tuple(found["trail"] or ()),
-        text=found["text"],
-        citation=_citation(found, records),
-        status="current" if record.state == "current" else "stale",
-        fresh_at=record.last_success,
-        also=tuple(_citation(other, records) for other in others),
-    )
-
-
-def _citation(found: Mapping[str, Any], records: Mapping[str, SourceRecord]) -> Citation:
-    record = records.get(found["source"]) or SourceRecord(found["source"])
-    name = found["source"].removeprefix("repo:")
-    if found["kind"] == "commit":
-        link = commit_link(record.identity, found["commit"])
-        return Citation(name, found["commit"], link=link)
-    commit = record.commit_of(found["ingested_at"])
-    lines = lines_of(found)
-    link = None
-    if commit and lines:
-        link = permalink(record.identity, commit, found["path"], lines.first, lines.last)
-    return Citation(name, commit, found["path"], found["blob"], lines, link)
+def _together(
+    ask: Callable[[str, Sequence[float]], list[Candidate]],
+    texts: Sequence[str],
+    vectors: Sequence[Sequence[float]],
+) -> list[list[Candidate]]:
+    """The ranking of each text, in the order of the texts."""
+    if len(texts) == 1:
+        return [ask(texts[0], vectors[0])]
+    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+        return list(pool.map(ask, texts, vectors))

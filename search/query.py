@@ -1,12 +1,14 @@
-"""What is asked, and its limits (spec 6.1, 6.3). A refusal names the field."""
+"""What is asked, and its limits (spec 6.1, 6.6). A refusal names the field."""
 
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from datetime import timedelta
+from typing import Any, Literal, cast
 
 from search.errors import UsageError
-from search.passage import Corpus
+from search.moments import span
+from search.scope import Scope, scope
 
 MAX_TEXTS = 8
 MAX_TEXT_BYTES = 1_000
@@ -15,31 +17,33 @@ DEFAULT_TOP_K = 10
 OVER_FETCH = 200
 """Hits asked of the server per text, whatever ``top_k`` is: fusion scores shift with the limit."""
 
-CORPORA = ("chat", "forge")
+Sort = Literal["score", "time"]
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """A checked question. Build it with ``query``.
 
-    ``texts`` are distinct (NFC, stripped), in the order given. ``repositories`` are names; empty
-    means all. ``corpus`` None means both.
+    ``texts`` are distinct (NFC, stripped), in the order given. ``sort`` orders the chosen hits
+    only. ``half_life`` is the age at which a fused score counts half; None: age does not matter.
     """
 
     texts: tuple[str, ...]
     top_k: int = DEFAULT_TOP_K
-    corpus: Corpus | None = None
-    repositories: tuple[str, ...] = ()
+    scope: Scope = Scope()
+    sort: Sort = "score"
+    half_life: timedelta | None = None
 
 
 def query(
     texts: Sequence[str],
     *,
     top_k: int = DEFAULT_TOP_K,
-    corpus: str | None = None,
-    repositories: Sequence[str] = (),
+    sort: str = "score",
+    half_life: str | None = None,
+    **filters: Any,
 ) -> Query:
-    """The question, checked.
+    """The question, checked; ``filters`` are those of ``search.scope.scope``.
 
     Raises:
         UsageError: names the field that is off.
@@ -48,19 +52,28 @@ def query(
         raise UsageError("texts", f"{len(texts)} given", f"Give 1 to {MAX_TEXTS} texts.")
     for number, text in enumerate(texts, start=1):
         _check_text(f"texts[{number}]", text)
-    if not 1 <= top_k <= MAX_TOP_K:
-        raise UsageError("top_k", f"{top_k} is out of range", f"Give 1 to {MAX_TOP_K}.")
-    if corpus is not None and corpus not in CORPORA:
-        raise UsageError("corpus", f"{corpus!r} is unknown", "Give chat or forge.")
-    if corpus == "chat" and repositories:
-        raise UsageError("repo", "a repository is in no chat", "Leave out --corpus or --repo.")
+    checked_limit(top_k)
+    if sort not in {"score", "time"}:
+        raise UsageError("sort", f"{sort!r} is unknown", "Give score or time.")
     distinct = dict.fromkeys(unicodedata.normalize("NFC", text).strip() for text in texts)
     return Query(
         texts=tuple(distinct),
         top_k=top_k,
-        corpus=cast("Corpus | None", corpus),
-        repositories=tuple(dict.fromkeys(repositories)),
+        scope=scope(**filters),
+        sort=cast("Sort", sort),
+        half_life=None if half_life is None else span("recency_half_life", half_life),
     )
+
+
+def checked_limit(value: int, field: str = "top_k", most: int = MAX_TOP_K) -> int:
+    """``value`` if it is 1 to ``most``.
+
+    Raises:
+        UsageError: it is not; names ``field``.
+    """
+    if not 1 <= value <= most:
+        raise UsageError(field, f"{value} is out of range", f"Give 1 to {most}.")
+    return value
 
 
 def _check_text(field: str, text: str) -> None:

@@ -9,19 +9,17 @@ from search.analysis import analyse
 from search.collection import PARTS_VECTOR, WINDOW_VECTOR, CollectionMeta, ledger_name
 from search.connection import mapped_errors
 from search.errors import CollectionMissing
-from search.ledger import SourceRecord, record_id
+from search.filters import as_filter
+from search.ledger import Journal, SourceRecord, record_id
+from search.passages import RETURNED, StoredPassages
 from search.query import OVER_FETCH
+from search.selection import Selection
 
 if TYPE_CHECKING:
     from weaviate import WeaviateClient
 
 ALPHA = 0.5
 """Share of the vector side in the hybrid score (decision 0001)."""
-
-RETURNED = [
-    *("corpus", "source", "kind", "text", "trail", "authors", "start", "end"),
-    *("path", "blob", "first_line", "last_line", "columns", "commit", "ingested_at"),
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +86,27 @@ class Reader:
         ]
         return {record.source: record for record in sorted(records, key=lambda r: r.source)}
 
+    def journal(self, collection: str) -> Journal | None:
+        """Which rooms the last run took in or left out, None before the first (spec 3.6)."""
+        with mapped_errors("read the ledger"):
+            found = self._client.collections.get(ledger_name(self._alias)).query.fetch_object_by_id(
+                record_id("journal", collection), return_properties=["payload"]
+            )
+        return Journal.from_json(str(found.properties["payload"])) if found else None
+
+    def passages(self, collection: str) -> StoredPassages:
+        """The passages of ``collection``, asked by other things than words."""
+        return StoredPassages(self._client, collection)
+
     def hybrid(
-        self, collection: str, text: str, vector: Sequence[float], sources: Sequence[str]
+        self, collection: str, text: str, vector: Sequence[float], selection: Selection
     ) -> list[Candidate]:
-        """The best passages of ``sources`` for one text, best first, ties by id.
+        """The best passages of the selection for one text, best first, ties by id.
 
         A fixed number is asked for whatever the caller wants in the end, since the server's
         scores shift with its limit (spec 6.2).
         """
-        from weaviate.classes.query import (
-            Filter,
-            HybridFusion,
-            MetadataQuery,
-            TargetVectors,
-        )
+        from weaviate.classes.query import HybridFusion, MetadataQuery, TargetVectors
 
         with mapped_errors("search"):
             found = self._client.collections.get(collection).query.hybrid(
@@ -111,7 +116,7 @@ class Reader:
                 target_vector=TargetVectors.average([WINDOW_VECTOR, PARTS_VECTOR]),
                 alpha=ALPHA,
                 fusion_type=HybridFusion.RELATIVE_SCORE,
-                filters=Filter.by_property("source").contains_any(list(sources)),
+                filters=as_filter(selection),
                 limit=OVER_FETCH,
                 return_metadata=MetadataQuery(score=True, explain_score=True),
                 return_properties=RETURNED,

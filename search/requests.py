@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from search.arguments import Arguments, refuse_unknown, string, strings, whole
 from search.errors import UsageError
+from search.narrowing import FILTERS, filters
 from search.query import DEFAULT_TOP_K, Query, query
 
 if TYPE_CHECKING:
@@ -69,12 +70,13 @@ def exit_code(*, found: bool, unavailable: bool) -> int:
 
 
 def _search_request(arguments: Arguments) -> Query:
-    refuse_unknown(arguments, "texts", "top_k", "corpus", "repo")
+    refuse_unknown(arguments, "texts", "top_k", "sort", "recency_half_life", *FILTERS)
     return query(
         strings(arguments, "texts"),
         top_k=whole(arguments, "top_k", DEFAULT_TOP_K),
-        corpus=string(arguments, "corpus"),
-        repositories=strings(arguments, "repo"),
+        sort=string(arguments, "sort") or "score",
+        half_life=string(arguments, "recency_half_life"),
+        **filters(arguments),
     )
 
 

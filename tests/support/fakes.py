@@ -16,6 +16,7 @@ from search.errors import CollectionMissing
 from search.ledger import RepoCursor, SourceRecord
 from search.passage import Lines, Passage, passage_id
 from search.reader import Candidate, Reader, Resolved
+from search.selection import Selection
 from search.settings import EmbedderSettings
 from tasks.ports import Chunk, Scrubbed, StoredPassage, Vectors
 
@@ -117,6 +118,7 @@ class FakeLedger:
     """The port ``Ledger``; it keeps what the real one keeps: each record's JSON."""
 
     payloads: dict[str, str] = field(default_factory=dict)
+    kept: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def record(self, source: str) -> SourceRecord:
         payload = self.payloads.get(source)
@@ -130,6 +132,18 @@ class FakeLedger:
 
     def forget(self, source: str) -> None:
         self.payloads.pop(source, None)
+
+    def document(self, kind: str, key: str = "") -> str | None:
+        return self.kept.get((kind, key))
+
+    def documents(self, kind: str) -> dict[str, str]:
+        return {key: text for (each, key), text in self.kept.items() if each == kind}
+
+    def put_document(self, kind: str, payload: str, key: str = "") -> None:
+        self.kept[kind, key] = payload
+
+    def forget_document(self, kind: str, key: str = "") -> None:
+        self.kept.pop((kind, key), None)
 
 
 class FakeChunker:
@@ -200,6 +214,7 @@ class FakeReader(Reader):
     known: Mapping[str, SourceRecord] = field(default_factory=dict)
     meta: CollectionMeta | None = META
     asked: list[str] = field(default_factory=list)
+    selections: list[Selection] = field(default_factory=list)
 
     def resolve(self) -> Resolved:
         if self.meta is None:
@@ -211,13 +226,15 @@ class FakeReader(Reader):
         return dict(self.known)
 
     def hybrid(
-        self, collection: str, text: str, vector: Sequence[float], sources: Sequence[str]
+        self, collection: str, text: str, vector: Sequence[float], selection: Selection
     ) -> list[Candidate]:
         assert collection == "Test_1"
         assert list(vector) == vector_of(text)
         self.asked.append(text)
+        self.selections.append(selection)
         found = self.rankings.get(text, ())
-        return [candidate for candidate in found if candidate.properties["source"] in sources]
+        chosen = selection.sources
+        return [candidate for candidate in found if candidate.properties["source"] in chosen]
 
 
 def candidate(passage: Passage, score: float = 0.5, **changes: Any) -> Candidate:

@@ -28,6 +28,8 @@ REFUSED = [
     pytest.param(["a"], {"corpus": "mail"}, "corpus", id="unknown-corpus"),
     pytest.param(["a"], {"corpus": ""}, "corpus", id="empty-corpus"),
     pytest.param(["a"], {"corpus": "chat", "repositories": ["x"]}, "repo", id="repo-in-chat"),
+    pytest.param(["a"], {"sort": "size"}, "sort", id="unknown-order"),
+    pytest.param(["a"], {"half_life": "soon"}, "recency_half_life", id="no-span"),
 ]
 
 
@@ -74,12 +76,12 @@ def test_asked_texts_are_distinct_stripped_nfc_and_in_the_order_given(texts: lis
 
 
 def test_repositories_are_kept_once_in_the_order_given() -> None:
-    assert query(["a"], repositories=["b", "a", "b"]).repositories == ("b", "a")
+    assert query(["a"], repositories=["b", "a", "b"]).scope.repositories == ("b", "a")
 
 
 def test_both_corpora_are_known() -> None:
-    assert query(["a"], corpus="chat").corpus == "chat"
-    assert query(["a"], corpus="forge", repositories=["x"]).corpus == "forge"
+    assert query(["a"], corpus="chat").scope.corpus == "chat"
+    assert query(["a"], corpus="forge", repositories=["x"]).scope.corpus == "forge"
 
 
 def test_the_over_fetch_covers_every_allowed_top_k() -> None:
