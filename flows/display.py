@@ -99,7 +99,13 @@ def _line(outcome: Outcome) -> str:
     if outcome.result == "unchanged":
         return f"{outcome.source}: unchanged"
     if outcome.result == "removed":
-        return f"{outcome.source}: removed, {counts.deleted} passages deleted"
+        why = f" ({outcome.reason})" if outcome.reason else ""
+        return f"{outcome.source}: removed, {counts.deleted} passages deleted{why}"
+    if outcome.source.startswith("chat:"):
+        return (
+            f"{outcome.source}: {counts.events} events read, {counts.written} passages written, "
+            f"{counts.unchanged} unchanged, {counts.deleted} deleted, {counts.embedded} embedded"
+        )
     return (
         f"{outcome.source}: at {(outcome.target or '')[:12]}, {counts.files} files and "
         f"{counts.commits} commits looked at, {counts.written} passages written, "

@@ -5,8 +5,10 @@ from collections.abc import Callable
 
 from flows.display import displayed, report
 from flows.report import Outcome, SourcesFailed
+from search.errors import HuginnError
 from tasks.discover import discover
-from tasks.settings import listed_names
+from tasks.discover_rooms import RoomsFound, discover_rooms, listed_rooms
+from tasks.settings import is_room, listed_names
 
 FAILED = 1
 
@@ -15,8 +17,10 @@ def run_refresh(*, allow_mass_delete: bool, as_json: bool) -> int:
     """``huginn refresh``: with nothing new only freshness is written, and Prefect stays out."""
     with displayed():
         found = discover()
-    if found.nothing_to_do:
-        report([Outcome(source, "unchanged") for source in found.unchanged], as_json=as_json)
+        rooms = _rooms()
+    if rooms is not None and rooms.nothing_to_do and found.nothing_to_do:
+        unchanged = [*rooms.unchanged, *found.unchanged]
+        report([Outcome(source, "unchanged") for source in unchanged], as_json=as_json)
         return 0
     _quieten()
     from flows.refresh import refresh
@@ -24,9 +28,20 @@ def run_refresh(*, allow_mass_delete: bool, as_json: bool) -> int:
     return _run(lambda: refresh(allow_mass_delete=allow_mass_delete), as_json=as_json)
 
 
+def _rooms() -> RoomsFound | None:
+    """None when it cannot be told: the flow will say what is wrong."""
+    try:
+        return discover_rooms()
+    except HuginnError:
+        return None
+
+
 def run_backfill(source: str | None, *, allow_mass_delete: bool, as_json: bool) -> int:
     """``huginn backfill``."""
     listed_names(source)  # refused before Prefect starts anything
+    if source is not None and is_room(source):
+        with displayed():
+            listed_rooms(source)
     _quieten()
     from flows.backfill import backfill
 

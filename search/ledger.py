@@ -69,7 +69,8 @@ class RoomCursor:
         then, and else:                forward ─ from ``stream`` until nothing is left
 
     ``since`` is the UTC time at which a walk back began; ``again`` says that the run was cut short
-    and went on with an older ``target``: another way forward follows.
+    and went on with an older ``target``: another way forward follows. ``purges`` are the purges
+    that are done when the run has swept.
     """
 
     stream: str | None = None
@@ -80,6 +81,7 @@ class RoomCursor:
     target: str | None = None
     since: str = ""
     again: bool = False
+    purges: tuple[str, ...] = ()
 
 
 Cursor = RepoCursor | RoomCursor
@@ -126,7 +128,8 @@ class SourceRecord:
         for name in ("targets", "since"):
             cursor[name] = tuple(cursor.get(name, ()))
         data["cursor"] = RepoCursor(**cursor)
-        data["room"] = RoomCursor(**known_fields(RoomCursor, data.get("room") or {}))
+        room = known_fields(RoomCursor, data.get("room") or {})
+        data["room"] = RoomCursor(**room | {"purges": tuple(room.get("purges", ()))})
         for name in ("last_attempt", "last_success"):
             if data.get(name):
                 data[name] = datetime.fromisoformat(data[name])
@@ -174,13 +177,15 @@ def record_id(kind: str, collection: str, source: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReaderRecord:
-    """Whose rooms the ledger holds, and the token of the last ``/sync`` (spec 3.5, 4.10).
+    """Whose rooms the ledger holds, and stream tokens of ``/sync`` (spec 3.5, 4.10).
 
-    ``since`` moves only when every room that it told news of was done or noted as failed.
+    ``reached`` is the token of the newest answer, ``since`` that from which the next one is asked
+    for: it moves only when every room that there was news of was done or noted as failed.
     """
 
     identity: str = ""
     since: str | None = None
+    reached: str | None = None
 
     def as_json(self) -> str:
         """For the ledger."""
@@ -194,12 +199,16 @@ class ReaderRecord:
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One room of a run's journal: in, or out and why (spec 3.6). Never a member's name."""
+    """One room of a run's journal: in, or out and why (spec 3.6). Never a member's name.
+
+    ``rules`` names the rules of admission that decided; "" if they could not.
+    """
 
     room: str
     alias: str
     admitted: bool
     reason: str = ""
+    rules: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -17,16 +17,25 @@ from search.settings import EmbedderSettings, Settings
 from tasks.adapters.chunking import StructureChunker
 from tasks.adapters.git_places import identity
 from tasks.adapters.ledger import WeaviateLedger
+from tasks.adapters.matrix import MatrixHomeserver
 from tasks.adapters.passage_writer import WeaviatePassageWriter
 from tasks.adapters.repositories import GitRepository
 from tasks.adapters.schema import ensure_collection
 from tasks.adapters.scrubbing import BetterleaksScrubber
+from tasks.adapters.window_index import WeaviateWindowIndex
+from tasks.chat_ports import WindowIndex
 from tasks.context import RepoContext, Store
 from tasks.domain.passages import RULES_VERSION
+from tasks.domain.puppets import Puppets
+from tasks.domain.rooms import RoomRules
+from tasks.domain.segments import GAP, MODULUS
+from tasks.domain.windows import WINDOW_RULES
 from tasks.errors import SourceNotListed
 from tasks.ports import Scrubber
 from tasks.progress import listener
-from tasks.settings import repository_named, run_settings
+from tasks.room_context import ChatContext, RoomContext
+from tasks.room_records import purges_of
+from tasks.settings import matrix_token, repository_named, run_settings
 
 if TYPE_CHECKING:
     from weaviate import WeaviateClient
@@ -35,20 +44,28 @@ if TYPE_CHECKING:
 @contextmanager
 def open_store(settings: Settings) -> Iterator[Store]:
     """A writer and a ledger on the live collection, made first if need be."""
+    with _opened(settings) as (store, _):
+        yield store
+
+
+@contextmanager
+def _opened(settings: Settings) -> Iterator[tuple[Store, WindowIndex]]:
     with connect(settings, "writer", listener().say) as client:
-        yield _store(settings, client)
+        collection = _collection(settings, client)
+        alias = settings.weaviate.collection
+        store = Store(
+            WeaviatePassageWriter(client, collection), WeaviateLedger(client, alias, collection)
+        )
+        yield store, WeaviateWindowIndex(client, collection)
 
 
-def _store(settings: Settings, client: "WeaviateClient") -> Store:
+def _collection(settings: Settings, client: "WeaviateClient") -> str:
     alias = settings.weaviate.collection
     made_with = embedder_of(settings.embedder).identity
     meta = CollectionMeta(made_with.name, made_with.digest, made_with.dimensions)
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(settings.data_dir / "collection.lock"):  # Two first runs would make two of them.
-        collection = ensure_collection(client, alias, meta)
-    return Store(
-        WeaviatePassageWriter(client, collection), WeaviateLedger(client, alias, collection)
-    )
+        return ensure_collection(client, alias, meta)
 
 
 @contextmanager
@@ -80,6 +97,77 @@ def open_repo(name: str) -> Iterator[RepoContext]:
             admission=admission_version(settings, listed),
             identity=identity(listed),
         )
+
+
+@contextmanager
+def open_chat(settings: Settings) -> Iterator[ChatContext]:
+    """What the tasks of the rooms share: one homeserver's client a task (P17), closed with it.
+
+    The token is read only here, and only if a homeserver is set.
+    """
+    matrix = settings.matrix
+    homeserver = None
+    if matrix.homeserver is not None:
+        homeserver = MatrixHomeserver(
+            matrix.homeserver,
+            matrix_token(settings),
+            timeout=matrix.timeout,
+            patience=matrix.patience,
+        )
+    with ExitStack() as stack:
+        if homeserver is not None:
+            stack.enter_context(closing(homeserver))
+        store, index = stack.enter_context(_opened(settings))
+        yield ChatContext(
+            settings=settings,
+            store=store,
+            index=index,
+            homeserver=homeserver,
+            embedder=embedder_of(settings.embedder),
+            scrubber=scrubber_of(),
+            rules=room_rules(settings),
+            purges=tuple(purges_of(store.ledger)),
+            version=chat_version(settings),
+            admission=room_admission_version(settings),
+        )
+
+
+@contextmanager
+def open_room(room: str) -> Iterator[RoomContext]:
+    """The context of one room."""
+    settings, _ = run_settings()
+    with open_chat(settings) as chat:
+        yield chat.room(room)
+
+
+def room_rules(settings: Settings) -> RoomRules:
+    """What the settings say of who gets in."""
+    matrix = settings.matrix
+    return RoomRules(
+        matrix.excluded, matrix.direct, matrix.formerly_bridged, Puppets(matrix.puppets)
+    )
+
+
+def chat_version(settings: Settings) -> str:
+    """Names everything that turns a room's events into passages (spec 2.1)."""
+    identifier = embedder_of(settings.embedder).identity
+    return _short(
+        (WINDOW_RULES, ANALYSIS_VERSION, scrubber_of().version),
+        (GAP.total_seconds(), MODULUS, identifier.token_limit),
+        settings.matrix.notices,
+        Puppets(settings.matrix.puppets).patterns,
+    )
+
+
+def room_admission_version(settings: Settings) -> str:
+    """Names everything that decides which rooms are read."""
+    matrix = settings.matrix
+    return _short(
+        matrix.excluded,
+        matrix.direct,
+        matrix.formerly_bridged,
+        Puppets(matrix.puppets).patterns,
+    )
 
 
 def rules_version(settings: Settings) -> str:

@@ -5,10 +5,11 @@ from datetime import UTC, datetime
 
 from search.ledger import RoomCursor, SourceRecord, State
 from tasks.context import Store
-from tasks.domain.acknowledgement import Acknowledgement
+from tasks.domain.acknowledgement import Acknowledgement, added
 from tasks.domain.cursors import set_aside
 from tasks.domain.room_cursors import unheld
 from tasks.errors import CursorMoved
+from tasks.room_records import mark_applied
 
 
 def commit(store: Store, acknowledgement: Acknowledgement) -> None:
@@ -27,7 +28,8 @@ def commit(store: Store, acknowledgement: Acknowledgement) -> None:
         store.ledger.put(_distrusted(record))
         raise CursorMoved(acknowledgement.source)
     now = datetime.now(UTC)
-    moved = replace(record.at(acknowledgement.after), last_attempt=now)
+    read = added(record.read, acknowledgement.counts.read)
+    moved = replace(record.at(acknowledgement.after), read=read, last_attempt=now)
     if acknowledgement.finished:
         state: State = "current"
         moved = replace(
@@ -38,6 +40,9 @@ def commit(store: Store, acknowledgement: Acknowledgement) -> None:
             last_success=now,
         )
     store.ledger.put(moved)
+    before, after = acknowledgement.before, acknowledgement.after
+    if isinstance(before, RoomCursor) and isinstance(after, RoomCursor):
+        mark_applied(store.ledger, set(before.purges) - set(after.purges))
 
 
 def _distrusted(record: SourceRecord) -> SourceRecord:

@@ -140,6 +140,17 @@ class RoomRefused(PermanentError):
         self.reason = reason
 
 
+class RoomUnchecked(TransientError):
+    """Whether a room may be read cannot be told: it is not read this time (spec 3.3)."""
+
+    def __init__(self, source: str, reason: str) -> None:
+        super().__init__(
+            f"{source}: not read this time: {reason}. What is held of it stays; "
+            "run `huginn refresh` again."
+        )
+        self.source = source
+
+
 class RoomUnreadable(TransientError):
     """A room of which the homeserver gives no event: nothing of it is changed (spec 2.7)."""
 
@@ -162,3 +173,23 @@ class OtherReader(PermanentError):
         )
         self.held = held
         self.now = now
+
+
+class WrongReader(PermanentError):
+    """The token is another user's than the settings say: nothing is changed (spec 3.5)."""
+
+    def __init__(self, told: str, expected: str) -> None:
+        super().__init__(
+            f"The access token is {told}'s, but matrix.user says {expected}. Nothing was changed. "
+            "Put the reader's own token in place, or mend matrix.user."
+        )
+
+
+class ChatNotSet(PermanentError):
+    """Rooms are held, but the settings name no homeserver to keep them up to date from."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "matrix.homeserver is not set, so its rooms cannot be read. Nothing was changed. Set "
+            "it, or remove what is held with `huginn chat-purge --room ROOM`."
+        )

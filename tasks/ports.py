@@ -28,13 +28,28 @@ class Tree:
     """All entries of a commit's tree, recursively, sorted by path.
 
     ``unreadable_paths`` counts entries left out because their name is not UTF-8.
-    ``generated`` and ``vendored`` hold the paths that ``.gitattributes`` marks so (linguist).
+    ``generated`` and ``vendored`` hold the paths that ``.gitattributes`` marks so (linguist),
+    ``not_generated`` and ``not_vendored`` those of which it says that they are not.
     """
 
     entries: tuple[TreeEntry, ...]
     unreadable_paths: int = 0
     generated: frozenset[str] = frozenset()
     vendored: frozenset[str] = frozenset()
+    not_generated: frozenset[str] = frozenset()
+    not_vendored: frozenset[str] = frozenset()
+
+    def is_generated(self, path: str) -> bool | None:
+        """What ``.gitattributes`` says, None for nothing."""
+        return _said(path, self.generated, self.not_generated)
+
+    def is_vendored(self, path: str) -> bool | None:
+        """What ``.gitattributes`` says, None for nothing."""
+        return _said(path, self.vendored, self.not_vendored)
+
+
+def _said(path: str, yes: frozenset[str], no: frozenset[str]) -> bool | None:
+    return True if path in yes else False if path in no else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +187,10 @@ class PassageWriter(Protocol):
 
 
 class Ledger(Protocol):
-    """One record per source, in the same Weaviate as the passages (spec 2.1, 2.2)."""
+    """One record per source, in the same Weaviate as the passages (spec 2.1, 2.2).
+
+    Beside the records of sources it holds a few documents (JSON texts) by kind and key.
+    """
 
     def record(self, source: str) -> SourceRecord:
         """The source's record; a new one when there is none."""
@@ -185,3 +203,15 @@ class Ledger(Protocol):
 
     def forget(self, source: str) -> None:
         """Removes the record of a source whose passages are all gone."""
+
+    def document(self, kind: str, key: str = "") -> str | None:
+        """A document, None when there is none."""
+
+    def documents(self, kind: str) -> dict[str, str]:
+        """All documents of a kind, by key."""
+
+    def put_document(self, kind: str, payload: str, key: str = "") -> None:
+        """Stores a document, acknowledged by reading it back."""
+
+    def forget_document(self, kind: str, key: str = "") -> None:
+        """Removes a document; fine if there is none."""

@@ -1,8 +1,8 @@
 """The Prefect tasks: thin wrappers around plain functions. Their parameters are names and flags."""
 
 from search.errors import HuginnError
-from tasks import commit, discover, removal, repos
-from tasks.bootstrap import open_repo, open_store
+from tasks import commit, discover, discover_rooms, removal, repos, rooms
+from tasks.bootstrap import open_repo, open_room, open_store
 from tasks.domain.acknowledgement import Acknowledgement, Counts
 from tasks.runtime import effect
 from tasks.settings import listed_names, run_settings
@@ -20,6 +20,12 @@ def listed_repositories(source: str | None) -> list[str]:
     return listed_names(source)
 
 
+@effect("listed-rooms")
+def listed_rooms(source: str | None) -> list[str]:
+    """Ids of the rooms that are read, or of the one that ``source`` means."""
+    return discover_rooms.listed_rooms(source)
+
+
 @effect("begin:{name}")
 def begin_repo(name: str, *, from_start: bool) -> repos.Begun:
     """Fetches a repository and notes in the ledger where the run goes."""
@@ -32,6 +38,32 @@ def upsert_repo(name: str, *, allow_mass_delete: bool) -> Acknowledgement:
     """One step of a repository; gives what the store acknowledged."""
     with open_repo(name) as context:
         return repos.upsert(context, allow_mass_delete=allow_mass_delete)
+
+
+@effect("discover-rooms")
+def find_rooms() -> discover_rooms.RoomsFound:
+    """Which rooms have news, and which have to go."""
+    return discover_rooms.discover_rooms()
+
+
+@effect("settle")
+def settle_rooms(reached: str) -> None:
+    """The next run asks the homeserver for news since ``reached``."""
+    discover_rooms.settle(reached)
+
+
+@effect("begin:{room}")
+def begin_room(room: str, *, from_start: bool) -> repos.Begun:
+    """Checks that a room may be read and notes in the ledger where the run goes."""
+    with open_room(room) as context:
+        return rooms.begin(context, from_start=from_start)
+
+
+@effect("upsert:{room}")
+def upsert_room(room: str, *, allow_mass_delete: bool) -> Acknowledgement:
+    """One step of a room; gives what the store acknowledged."""
+    with open_room(room) as context:
+        return rooms.upsert(context, allow_mass_delete=allow_mass_delete)
 
 
 @effect("commit_cursor:{acknowledgement.source}")

@@ -46,12 +46,41 @@ class WeaviateLedger:
 
     def put_meta(self, meta: CollectionMeta) -> None:
         """What the collection was made with."""
-        self._put("meta", "", meta.as_json())
+        self.put_document("meta", meta.as_json())
 
     def meta(self) -> CollectionMeta | None:
         """What the collection was made with, None while it was never said."""
-        payload = self._payload(record_id("meta", self._collection))
+        payload = self.document("meta")
         return CollectionMeta.from_json(payload) if payload else None
+
+    def document(self, kind: str, key: str = "") -> str | None:
+        """A document, None when there is none."""
+        return self._payload(record_id(kind, self._collection, *_key(key)))
+
+    def documents(self, kind: str) -> dict[str, str]:
+        """All documents of a kind, by key."""
+        from weaviate.classes.query import Filter
+
+        with mapped_errors("read the ledger"):
+            found = self._objects.query.fetch_objects(
+                filters=Filter.by_property("kind").equal(kind)
+                & Filter.by_property("collection").equal(self._collection),
+                limit=10_000,
+                return_properties=["source", "payload"],
+            )
+        return {
+            str(each.properties["source"]): str(each.properties["payload"])
+            for each in found.objects
+        }
+
+    def put_document(self, kind: str, payload: str, key: str = "") -> None:
+        """Stores a document, acknowledged by reading it back."""
+        self._put(kind, key, payload)
+
+    def forget_document(self, kind: str, key: str = "") -> None:
+        """Removes a document; fine if there is none."""
+        with mapped_errors("write the ledger"):
+            self._objects.data.delete_by_id(record_id(kind, self._collection, *_key(key)))
 
     def _payload(self, identifier: str) -> str | None:
         with mapped_errors("read the ledger"):
@@ -61,11 +90,7 @@ class WeaviateLedger:
         return str(found.properties["payload"]) if found else None
 
     def _put(self, kind: str, source: str, payload: str) -> None:
-        identifier = (
-            record_id(kind, self._collection, source)
-            if source
-            else record_id(kind, self._collection)
-        )
+        identifier = record_id(kind, self._collection, *_key(source))
         properties = {
             "kind": kind,
             "collection": self._collection,
@@ -79,3 +104,7 @@ class WeaviateLedger:
             self._objects.data.insert_many([DataObject(uuid=identifier, properties=properties)])
         if self._payload(identifier) != payload:
             raise WritesNotAcknowledged(source or kind, "records", planned=1, acknowledged=0)
+
+
+def _key(key: str) -> tuple[str, ...]:
+    return (key,) if key else ()

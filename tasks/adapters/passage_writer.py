@@ -1,7 +1,7 @@
 """The only writer of passages. Every answer is read back from the store; no flag is trusted."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,7 @@ class WeaviatePassageWriter:
     ) -> Iterator[StoredPassage]:
         """What the store holds of a source: all of it, or of these paths, or of these commits."""
         if paths is None and commits is None:
-            yield from self._in_slots(source, 0, _SLOTS, self.count(source))
+            yield from self._in_slots(source, self.count(source))
             return
         for name, values in (("path", paths), ("commit", commits)):
             for some in batched(values or (), 100):
@@ -64,28 +64,18 @@ class WeaviatePassageWriter:
             yield from self._with_values(source, name, values[:half])
             yield from self._with_values(source, name, values[half:])
         else:
-            yield from self._in_slots(source, 0, _SLOTS, 4 * MOST, chosen)
+            yield from self._in_slots(source, 4 * MOST, chosen)
 
     def _in_slots(
-        self, source: str, low: int, high: int, expected: int, also: "_Filters | None" = None
+        self, source: str, expected: int, also: "_Filters | None" = None
     ) -> Iterator[StoredPassage]:
-        """Lists by ranges of ids, which are spread evenly: no paging, no sort, no upper bound."""
         from weaviate.classes.query import Filter
 
-        width = max((high - low) // max(expected // PAGE, 1), 1)
-        for start in range(low, high, width):
-            end = min(start + width, high)
-            slot = Filter.by_property("slot")
-            chosen = (
-                Filter.by_property("source").equal(source)
-                & slot.greater_or_equal(start)
-                & slot.less_than(end)
-            )
-            found = self._fetch(chosen & also if also is not None else chosen)
-            if len(found) < MOST:
-                yield from map(_stored, found)
-            else:
-                yield from self._in_slots(source, start, end, 4 * PAGE, also)
+        chosen = Filter.by_property("source").equal(source)
+        if also is not None:
+            chosen &= also
+        for found in in_slots(self._fetch, chosen, expected):
+            yield from map(_stored, found)
 
     def _fetch(self, chosen: "_Filters") -> "list[Object[Any, Any]]":
         with mapped_errors("list passages"):
@@ -177,6 +167,27 @@ class WeaviatePassageWriter:
         from weaviate.classes.query import Filter
 
         return [_stored(item) for item in self._fetch(Filter.by_id().contains_any(list(ids)))]
+
+
+def in_slots(
+    fetch: "Callable[[_Filters], list[Object[Any, Any]]]",
+    chosen: "_Filters",
+    expected: int,
+    low: int = 0,
+    high: int = _SLOTS,
+) -> "Iterator[list[Object[Any, Any]]]":
+    """Lists by ranges of ids, which are spread evenly: no paging, no sort, no upper bound."""
+    from weaviate.classes.query import Filter
+
+    width = max((high - low) // max(expected // PAGE, 1), 1)
+    for start in range(low, high, width):
+        end = min(start + width, high)
+        slot = Filter.by_property("slot")
+        found = fetch(chosen & slot.greater_or_equal(start) & slot.less_than(end))
+        if len(found) < MOST:
+            yield found
+        else:
+            yield from in_slots(fetch, chosen, 4 * PAGE, start, end)
 
 
 def _stored(item: "Object[Any, Any]") -> StoredPassage:

@@ -36,6 +36,13 @@ class Counts:
     skipped: Mapping[str, int] = field(default_factory=dict)
     scrubbed: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def read(self) -> dict[str, int]:
+        """The events read by what became of them: stored, or skipped and why (spec 3.6)."""
+        if not self.events:
+            return {}
+        return {"stored": self.events - sum(self.skipped.values()), **self.skipped}
+
     def __add__(self, other: "Counts") -> "Counts":
         """The sum, field by field."""
         return Counts(
@@ -47,8 +54,8 @@ class Counts:
             deleted=self.deleted + other.deleted,
             embedded=self.embedded + other.embedded,
             reused=self.reused + other.reused,
-            skipped=_added(self.skipped, other.skipped),
-            scrubbed=_added(self.scrubbed, other.scrubbed),
+            skipped=added(self.skipped, other.skipped),
+            scrubbed=added(self.scrubbed, other.scrubbed),
         )
 
 
@@ -88,5 +95,6 @@ class Acknowledgement:
         return not self.after.targets
 
 
-def _added(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
+def added(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
+    """The sum of two counts, key by key."""
     return {key: left.get(key, 0) + right.get(key, 0) for key in sorted({*left, *right})}

@@ -12,7 +12,7 @@ def begun(
     *,
     version: str,
     from_start: bool = False,
-    pending_purges: bool = False,
+    purges: tuple[str, ...] = (),
     now: datetime | None = None,
 ) -> RoomCursor:
     """The cursor of a run that knows the stream token ``target`` of this moment.
@@ -33,10 +33,11 @@ def begun(
             page=target,
             target=target,
             since=(now or datetime.now(UTC)).isoformat(),
+            purges=purges,
         )
-    if pending_purges:
-        return replace(cursor, phase="sweep", page="", target=cursor.stream, since="")
-    return replace(cursor, phase="forward", page=cursor.stream, target=target, since="")
+    if purges:
+        return replace(cursor, phase="sweep", page="", target=cursor.stream, purges=purges)
+    return replace(cursor, phase="forward", page=cursor.stream, target=target)
 
 
 def walked_back(cursor: RoomCursor) -> RoomCursor:
@@ -47,7 +48,14 @@ def walked_back(cursor: RoomCursor) -> RoomCursor:
 def swept(cursor: RoomCursor) -> RoomCursor:
     """Nothing older is left: the way forward begins where the walk began."""
     assert cursor.target is not None, "a sweep has a target"  # noqa: S101  # begun() sets it
-    return replace(cursor, phase="forward", stream=cursor.target, page=cursor.target, target=None)
+    return RoomCursor(
+        stream=cursor.target,
+        event=cursor.event,
+        version=cursor.version,
+        phase="forward",
+        page=cursor.target,
+        again=cursor.again,
+    )
 
 
 def arrived(cursor: RoomCursor) -> RoomCursor:
@@ -57,9 +65,7 @@ def arrived(cursor: RoomCursor) -> RoomCursor:
     """
     assert cursor.target is not None, "a way forward has a target"  # noqa: S101  # upsert sets it
     if cursor.again:
-        return replace(
-            cursor, stream=cursor.target, page=cursor.target, target=None, again=False, since=""
-        )
+        return replace(cursor, stream=cursor.target, page=cursor.target, target=None, again=False)
     return RoomCursor(stream=cursor.target, event=cursor.event, version=cursor.version)
 
 

@@ -114,6 +114,21 @@ def event_refuses(
     return None
 
 
+def refused_by_name(
+    room: str, names: Sequence[str], standing: Standing, rules: RoomRules
+) -> Refused | None:
+    """What can change without an event in the room: its aliases, and what is marked as direct."""
+    names = [name for name in names if name]
+    if room in standing.direct or _listed(room, names, rules.direct):
+        return _refused("direct")
+    return _refused("excluded") if _is_excluded(room, names, rules.excluded) else None
+
+
+def is_formerly_bridged(room: str, alias: str, rules: RoomRules) -> bool:
+    """Whether a steward lists the room, by id or alias, as one whose bridge is gone."""
+    return _listed(room, [alias] if alias else [], rules.formerly_bridged)
+
+
 def _refusal(
     room: str,
     state: Sequence[RawEvent],

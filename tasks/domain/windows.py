@@ -20,6 +20,10 @@ from search.passage import Passage, Turn, passage_id
 from tasks.domain.messages import Message
 from tasks.domain.scrub import MARKER
 
+WINDOW_RULES: Final = 1
+"""Raise it when messages, bodies, segments, windows or puppets make other passages of the same
+events: every room is then read again (spec 2.1)."""
+
 MAX_BYTES: Final = 1_000
 """UTF-8 bytes of bodies in a window."""
 

@@ -1,0 +1,31 @@
+"""The chain of one room: begin, then upsert → commit_cursor until it is caught up."""
+
+from flows.chain import until_caught_up
+from flows.report import Outcome
+from tasks.alone import alone
+from tasks.errors import OtherReader, RoomRefused
+from tasks.runtime import flow
+from tasks.steps import begin_room, mark_failed, reason_of, remove_source, upsert_room
+
+
+@flow(name="refresh-room", flow_run_name="chat:{room}", persist_result=False)
+def refresh_room(
+    room: str, *, from_start: bool = False, allow_mass_delete: bool = False
+) -> Outcome:
+    """Brings one room up to now; one that may not be read is removed (spec 1.2, 3.5)."""
+    source = f"chat:{room}"
+    try:
+        with alone(source):
+            try:
+                begin_room(room, from_start=from_start)
+                counts = until_caught_up(
+                    lambda: upsert_room.submit(room, allow_mass_delete=allow_mass_delete)
+                )
+            except RoomRefused as refused:
+                return Outcome(source, "removed", None, remove_source(source), str(refused))
+    except OtherReader:
+        raise  # what the ledger holds is not ours to mark
+    except Exception as error:
+        mark_failed(source, reason_of(error))
+        raise
+    return Outcome(source, "done", None, counts)

@@ -1,0 +1,55 @@
+"""What the ledger keeps of chat beside the rooms' own records: reader, journal, purges."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from search.ledger import Journal, ReaderRecord
+from tasks.domain.purges import Purge
+from tasks.ports import Ledger
+
+
+def reader_of(ledger: Ledger) -> ReaderRecord:
+    """Whose rooms these are; an empty one before the first run."""
+    payload = ledger.document("reader")
+    return ReaderRecord.from_json(payload) if payload else ReaderRecord()
+
+
+def put_reader(ledger: Ledger, reader: ReaderRecord) -> None:
+    """Stores it."""
+    ledger.put_document("reader", reader.as_json())
+
+
+def journal_of(ledger: Ledger) -> Journal | None:
+    """The last run's journal, None before the first."""
+    payload = ledger.document("journal")
+    return Journal.from_json(payload) if payload else None
+
+
+def put_journal(ledger: Ledger, journal: Journal) -> None:
+    """Stores it in the place of the one before."""
+    ledger.put_document("journal", journal.as_json())
+
+
+def purges_of(ledger: Ledger) -> list[Purge]:
+    """All tombstones, by id."""
+    found = ledger.documents("purge")
+    return [Purge.from_json(found[key]) for key in sorted(found)]
+
+
+def put_purge(ledger: Ledger, purge: Purge) -> None:
+    """Stores a tombstone."""
+    ledger.put_document("purge", purge.as_json(), purge.source)
+
+
+def forget_purge(ledger: Ledger, purge: Purge) -> None:
+    """Removes a tombstone: what it covered may come back."""
+    ledger.forget_document("purge", purge.source)
+
+
+def mark_applied(ledger: Ledger, ids: Iterable[str]) -> None:
+    """Notes that what these purges cover is no longer held."""
+    wanted = set(ids)
+    for purge in purges_of(ledger):
+        if purge.id in wanted:
+            put_purge(ledger, replace(purge, applied=datetime.now(UTC).isoformat()))
