@@ -27,8 +27,12 @@ events: every room is then read again (spec 2.1)."""
 MAX_BYTES: Final = 1_000
 """UTF-8 bytes of bodies in a window."""
 
-NOTHING: Final = "…"
-"""What is embedded where there is nothing to say; every vector must be filled (decision 0001)."""
+NOTHING: Final = " ".join(["∅"] * 40)
+"""What is embedded where there is nothing to say; every vector must be filled (decision 0001).
+
+Far from whatever people ask: at best 24th of 1,500 single messages over 130 questions and words,
+where a lone sign or marker came first for the shortest of them.
+"""
 
 _LONGEST_NAME = 40  # characters of a speaker in what is embedded, so that words fit beside it
 _LOOK_AHEAD = 4  # times MAX_BYTES: how much of a long body the splitter sees at once
