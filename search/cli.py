@@ -1,13 +1,13 @@
-"""``huginn-search``: look things up. Nothing heavy is imported before a look-up really starts."""
+"""``huginn-search``: look things up. Loads the standard library and click only (spec 6.8)."""
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-HIT, NONE, USAGE, UNAVAILABLE, STOPPED = 0, 1, 2, 3, 130
-"""Exit codes (spec 6.5)."""
+from search.cli_options import common, config, filters
 
 
 class _SearchByDefault(click.Group):
@@ -24,7 +24,7 @@ class _SearchByDefault(click.Group):
     cls=_SearchByDefault,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 found, 1 nothing found, 2 usage, 3 nothing found and a source is "
-    "unavailable.",
+    "unavailable, or no answer in time.",
 )
 @click.version_option(package_name="huginn", prog_name="huginn-search")
 def main() -> None:
@@ -38,97 +38,136 @@ def main() -> None:
     """
 
 
-@main.command(context_settings={"ignore_unknown_options": False})
+@main.command()
 @click.argument("texts", nargs=-1, metavar="TEXT...")
-@click.option("-k", "--top-k", type=int, default=10, show_default=True, help="Hits, 1 to 100.")
-@click.option("--corpus", help="Only chat, or only forge (repositories).")
-@click.option("--repo", "repositories", multiple=True, metavar="NAME", help="Only this repository.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document, huginn.search/1.")
+@click.option("-k", "--top-k", type=int, metavar="N", help="Hits, 1 to 100 [default: 10].")
+@click.option("--sort", metavar="ORDER", help="Order of the hits: score, or time (newest first).")
 @click.option(
-    "--config", type=click.Path(path_type=Path), help="The settings file [default: huginn.toml]."
+    "--recency-half-life", metavar="SPAN", help="Let a hit so old count half: 30d. Off by default."
 )
-def search(
-    texts: tuple[str, ...],
-    top_k: int,
-    corpus: str | None,
-    repositories: tuple[str, ...],
-    as_json: bool,
-    config: Path | None,
-) -> None:
+@filters()
+@common
+def search(**options: Any) -> None:
     """Passages about TEXT: give 1 to 8 wordings of one question, each in quotes.
 
     Every wording is asked by keyword and by meaning; the rankings are fused, so what several
     wordings find comes first.
     """
-    from search.errors import HuginnError, UsageError
+    from search.asking import look_up
 
-    try:
-        code = _search(texts, top_k, corpus, repositories, as_json=as_json, config=config)
-    except UsageError as error:
-        _hint_to_quote(texts)
-        _fail(str(error), USAGE)
-    except HuginnError as error:
-        _fail(str(error), UNAVAILABLE)
-    except KeyboardInterrupt:
-        _fail("stopped", STOPPED)
-    except Exception as error:  # noqa: BLE001  # 1 would say: nothing found, and all is well
-        _fail(f"{type(error).__name__}, a bug. Please report what you asked.", UNAVAILABLE)
-    else:
-        sys.exit(code)
+    _hint_to_quote(options["texts"])
+    look_up("search", options)
 
 
-def _search(
-    texts: Sequence[str],
-    top_k: int,
-    corpus: str | None,
-    repositories: Sequence[str],
-    *,
-    as_json: bool,
-    config: Path | None,
-) -> int:
-    from search.query import query
+@main.command()
+@click.option("-n", "--limit", type=int, metavar="N", help="How many [default: 20].")
+@filters("corpus", "repo", "room", "source", "sender", "thread", "since", "until")
+@common
+def recent(**options: Any) -> None:
+    """The last messages and commits, newest first."""
+    from search.asking import look_up
 
-    asked = query(texts, top_k=top_k, corpus=corpus, repositories=repositories)
+    look_up("recent", options)
 
-    from search.settings import load_settings
 
-    settings = load_settings(config)
+@main.command()
+@click.argument("event", metavar="EVENT")
+@common
+def thread(**options: Any) -> None:
+    """A whole thread in order, or the conversation around EVENT if it is in no thread."""
+    from search.asking import look_up
 
-    from search import lookups, presentation
-    from search.connection import connect
-    from search.embedding import Embedder
-    from search.reader import Reader
+    look_up("thread", options)
 
-    with connect(settings, "reader", _say) as client:
-        answer = lookups.search(
-            asked,
-            reader=Reader(client, settings.weaviate.collection),
-            settings=settings,
-            embedder=lambda model: Embedder(
-                settings.embedder.model_copy(update={"model": model}), _say
-            ),
-        )
-    if as_json:
-        click.echo(presentation.dumps(presentation.as_json(answer)))
-    else:
-        for line in presentation.as_text(answer):
-            click.echo(line)
-        _hint_to_quote(texts)
-    if answer.hits:
-        return HIT
-    return UNAVAILABLE if answer.unavailable else NONE
+
+@main.command()
+@click.option("-n", "--limit", type=int, metavar="N", help="At most so many themes.")
+@filters()
+@common
+def themes(**options: Any) -> None:
+    """What the filters select, in groups: each with its words, size, span and typical passages."""
+    from search.asking import look_up
+
+    look_up("themes", options)
+
+
+@main.command()
+@click.argument("id", metavar="ID")
+@click.option("--neighbours", type=int, metavar="N", help="How many before and after.")
+@common
+def get(**options: Any) -> None:
+    """One passage in full, with what stands before and after it; ID is that of a hit."""
+    from search.asking import look_up
+
+    look_up("get", options)
+
+
+@main.command()
+@filters("corpus")
+@common
+def sources(**options: Any) -> None:
+    """What there is to look things up in, and how fresh it is."""
+    from search.asking import look_up
+
+    look_up("sources", options)
+
+
+@main.command()
+@common
+def doctor(**options: Any) -> None:
+    """What is wrong, if anything: sources, model, collection, servers, and what to do."""
+    from search.asking import look_up
+
+    look_up("doctor", options)
+
+
+@main.command()
+@click.option("--foreground", is_flag=True, help="Stay in the foreground, for service managers.")
+@click.option("--stop", is_flag=True, help="Stop the service; look-ups in progress are finished.")
+@config
+def serve(*, foreground: bool, stop: bool, config: Path | None) -> None:
+    """Start the look-up service, which keeps the model warm. Look-ups start it by themselves."""
+    from search.asking import reported, say
+
+    with reported():
+        from search.service_commands import serve_here, start_service, stop_service
+
+        if stop:
+            stop_service(config, say)
+        elif foreground:
+            sys.exit(serve_here(config))
+        else:
+            start_service(config, say)
+
+
+@main.command()
+@config
+def mcp(config: Path | None) -> None:
+    """Serve the look-ups to agents over standard input and output (Model Context Protocol)."""
+    from search.asking import reported
+
+    with reported():
+        from importlib import import_module
+
+        sys.exit(import_module("search.mcp_server").main(config))
+
+
+@main.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    r"""Print the script that completes commands and options in SHELL.
+
+    \b
+    eval "$(huginn-search completion bash)"
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    if kind is not None:
+        click.echo(kind(main, {}, "huginn-search", "_HUGINN_SEARCH_COMPLETE").source())
 
 
 def _hint_to_quote(texts: Sequence[str]) -> None:
     if len(texts) > 1 and all(len(text.split()) == 1 for text in texts):
         joined = " ".join(texts)
         click.echo(f'hint: each word was asked by itself; quote them: "{joined}"', err=True)
-
-
-def _say(message: str) -> None:
-    click.echo(message, err=True)
-
-
-def _fail(message: str, code: int) -> None:
-    click.echo(f"error: {message}", err=True)
-    sys.exit(code)

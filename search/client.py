@@ -79,6 +79,13 @@ def ask(
     )
 
 
+def can_serve(config: Path | None) -> bool:
+    """Whether a service answers, or may be left in the background to answer."""
+    from search.service_start import is_under_service_manager
+
+    return not is_under_service_manager() or is_listening(place_of(config))
+
+
 def error_of(error: Mapping[str, Any]) -> HuginnError:
     """An error of the wire as an exception."""
     if error["kind"] == "usage" and "field" in error:

@@ -14,17 +14,17 @@ def printable(text: str, *, keep: str = "\n\t") -> str:
 
 
 _OBEYED = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
-_JOINERS = "\u200c\u200d"
+JOINERS = "\u200c\u200d"
 """Persian, Indic scripts and emoji need them; they move no cursor."""
 
 
 def _is_obeyed(character: str) -> bool:
-    return unicodedata.category(character) in _OBEYED and character not in _JOINERS
+    return unicodedata.category(character) in _OBEYED and character not in JOINERS
 
 
-def dumps(value: dict[str, Any]) -> str:
-    """One JSON document; what a terminal would obey is escaped, the rest stands as it is."""
-    document = json.dumps(value, ensure_ascii=False, indent=2)
+def dumps(value: Any, *, indent: int | None = 2) -> str:
+    """JSON; what a terminal would obey is escaped, the rest stands as it is."""
+    document = json.dumps(value, ensure_ascii=False, indent=indent)
     return "".join(
         character if character == "\n" or not _is_obeyed(character) else _escaped(character)
         for character in document

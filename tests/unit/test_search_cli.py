@@ -1,6 +1,7 @@
 """``huginn-search``: words, exit codes, and what it loads (spec 6.5, 6.7, 6.8)."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,7 +49,7 @@ def fails(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(main, arguments)
+    return CliRunner().invoke(main, arguments, env={"SYSTEMD_EXEC_PID": str(os.getpid())})
 
 
 def test_words_alone_are_a_search(reader: FakeReader) -> None:
