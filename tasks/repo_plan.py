@@ -89,4 +89,4 @@ def _as_map(tree: Tree) -> dict[str, tuple[str, str]]:
 
 def _presented(tree: Tree, entry: TreeEntry) -> str:
     """Changed attributes change what is taken, though the blob stays the same."""
-    return f"{entry.mode} {entry.path in tree.generated} {entry.path in tree.vendored}"
+    return f"{entry.mode} {tree.is_generated(entry.path)} {tree.is_vendored(entry.path)}"

@@ -24,7 +24,7 @@ from tasks.errors import (
 from tasks.ports import StoredPassage
 from tasks.progress import listener
 from tasks.repo_commits import next_commits
-from tasks.repo_files import next_files, skipped_by_entry
+from tasks.repo_files import next_files, rules_of, skipped_by_entry
 from tasks.repo_plan import Plan, Plans
 from tasks.repo_step import Step, first_position
 from tasks.vectorise import vectorised
@@ -204,7 +204,7 @@ def _belongs(stored: StoredPassage, plan: Plan, context: RepoContext) -> bool:
     return (
         entry is not None
         and entry.blob == stored.blob
-        and stored.rules == context.rules
+        and stored.rules == rules_of(context, plan, stored.path)
         and skipped_by_entry(context, plan, entry) is None
     )
 

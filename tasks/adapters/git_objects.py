@@ -81,16 +81,17 @@ def is_plain_file(entry: TreeEntry) -> bool:
     return entry.mode in _FILE_MODES and not {"", ".", "..", ".git"}.intersection(parts)
 
 
-def parse_attributes(listing: bytes) -> dict[str, set[str]]:
-    """Read ``git check-attr -z``: attribute to the paths that have it, as linguist counts it.
+def parse_attributes(listing: bytes) -> dict[tuple[str, bool], set[str]]:
+    """Read ``git check-attr -z``: attribute and what it says to the paths, as linguist counts it.
 
-    Set, or any value but ``false``, means yes.
+    Set, or any value but ``false``, means yes; unset (``-name``) or ``false`` means no.
     """
-    marked: dict[str, set[str]] = {}
+    marked: dict[tuple[str, bool], set[str]] = {}
     fields = listing.split(b"\0")
     for path, attribute, value in zip(fields[::3], fields[1::3], fields[2::3], strict=False):
-        if value not in (b"unspecified", b"unset", b"false"):
-            marked.setdefault(attribute.decode(), set()).add(path.decode())
+        if value != b"unspecified":
+            said = value not in (b"unset", b"false")
+            marked.setdefault((attribute.decode(), said), set()).add(path.decode())
     return marked
 
 

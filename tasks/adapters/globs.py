@@ -13,6 +13,15 @@ def chosen_by(include: Sequence[str], exclude: Sequence[str]) -> Callable[[str],
     return _chosen_by(tuple(include), tuple(exclude))
 
 
+def named_by(include: Sequence[str], kind: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Whether a path is included by a glob that is itself of that ``kind`` of paths.
+
+    ``vendor/ours/**`` names a vendored folder, so what it includes is meant though it is vendored;
+    ``**/*.py`` does not.
+    """
+    return chosen_by(naming, ()) if (naming := tuple(filter(kind, include))) else lambda _: False
+
+
 @lru_cache(maxsize=64)
 def _chosen_by(include: tuple[str, ...], exclude: tuple[str, ...]) -> Callable[[str], bool]:
     if not include and not exclude:

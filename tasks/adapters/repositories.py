@@ -82,8 +82,10 @@ class GitRepository:
         return Tree(
             tuple(entries),
             unreadable,
-            frozenset(marked.get(_GENERATED, ())),
-            frozenset(marked.get(_VENDORED, ())),
+            generated=frozenset(marked.get((_GENERATED, True), ())),
+            vendored=frozenset(marked.get((_VENDORED, True), ())),
+            not_generated=frozenset(marked.get((_GENERATED, False), ())),
+            not_vendored=frozenset(marked.get((_VENDORED, False), ())),
         )
 
     def blobs(self, blobs: Sequence[str]) -> Iterator[tuple[str, bytes]]:
@@ -170,7 +172,7 @@ class GitRepository:
                 raise self._without_mirror()
             self._mirror.remember_lacks(blobs)
 
-    def _attributes(self, entries: Sequence[TreeEntry]) -> dict[str, set[str]]:
+    def _attributes(self, entries: Sequence[TreeEntry]) -> dict[tuple[str, bool], set[str]]:
         """What ``.gitattributes`` say, through an index that holds these files and no other."""
         files = attribute_files(entries)
         if not files:

@@ -72,14 +72,15 @@ def skip_by_entry(
     entry: Entry,
     *,
     wanted: Callable[[str], bool],
-    generated: bool,
-    vendored: bool,
+    generated: bool | None,
+    vendored: bool | None,
     max_bytes: int,
 ) -> SkipReason | None:
     """Why the entry is not even read, or None.
 
-    ``wanted`` applies the include and exclude globs to a path; ``generated`` and ``vendored`` say
-    what ``.gitattributes`` says of it (linguist). A file over ``max_bytes`` is too large.
+    ``wanted`` applies the include and exclude globs to a path; ``generated`` and ``vendored`` are
+    what ``.gitattributes`` (linguist) or the include globs say of it, stronger than our tables;
+    None: they say nothing. A file over ``max_bytes`` is too large.
     """
     path, size = entry.path, entry.size or 0
     checks: tuple[tuple[bool, SkipReason], ...] = (
@@ -87,8 +88,8 @@ def skip_by_entry(
         (entry.mode == _SUBMODULE, "submodule"),
         (entry.size is None, "missing"),
         (not wanted(path), "excluded"),
-        (vendored or is_vendored_path(path), "vendored"),
-        (generated or has_generated_path(path), "generated"),
+        (is_vendored_path(path) if vendored is None else vendored, "vendored"),
+        (has_generated_path(path) if generated is None else generated, "generated"),
         (is_unreadable_ending(path), "unknown-type"),
         (is_data_ending(path), "data"),
         (size > max_bytes, "too-large"),
@@ -98,21 +99,25 @@ def skip_by_entry(
     return next((reason for applies, reason in checks if applies), None)
 
 
-def skip_by_content(path: str, data: bytes) -> SkipReason | None:
-    """Why a file that was read is not taken, or None. ``decode`` then gives its text."""
+def skip_by_content(path: str, data: bytes, *, generated: bool | None = None) -> SkipReason | None:
+    """Why a file that was read is not taken, or None. ``decode`` then gives its text.
+
+    ``generated`` as in ``skip_by_entry``: False, and its shape does not count.
+    """
     if data.startswith(_LFS) and len(data) <= _LFS_BYTES and b"\noid " in data:
         return "lfs-pointer"
     if b"\0" in data and not data.startswith(_UTF16):
         return "binary"
     text = decode(data)
-    return "undecodable" if text is None else _skip_by_text(path, text)
+    return "undecodable" if text is None else _skip_by_text(path, text, generated is not False)
 
 
-def _skip_by_text(path: str, text: str) -> SkipReason | None:
+def _skip_by_text(path: str, text: str, shape_counts: bool) -> SkipReason | None:  # noqa: FBT001
     if not text.strip():
         return "empty"
     language = language_of(path, text)
-    if language not in PROSE and (is_minified(path, text) or has_generated_head(text)):
+    by_shape = shape_counts and language not in PROSE
+    if by_shape and (is_minified(path, text) or has_generated_head(text)):
         return "generated"
     if language is None and not looks_like_words(text):
         return "unknown-type"

@@ -7,7 +7,7 @@ from search.passage import Passage, passage_id
 from tasks.domain.files import embedded_text
 from tasks.ports import Chunk, CommitMessage
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Raise it when files, languages, generated, commits, passages or the chunker choose or cut
 otherwise: the next run then goes through everything again (texts that stay are not embedded)."""
 

@@ -122,12 +122,21 @@ def test_a_name_that_is_not_utf8_is_left_out_and_counted(
 def test_attributes_mark_what_is_generated_and_what_is_vendored(
     source: Source, repository: Repository
 ) -> None:
-    marks = "out.py linguist-generated\nvendor.py linguist-vendored\n"
+    marks = "out.py linguist-generated\nvendor.py linguist-vendored\nown.py -linguist-vendored\n"
     plain = source.commit({"out.py": "a", "vendor.py": "b", "own.py": "c"})
     tip = source.commit({".gitattributes": marks})
     repository.fetch()
     assert repository.tree(tip).generated == {"out.py"}
     assert repository.tree(tip).vendored == {"vendor.py"}
+    assert repository.tree(tip).not_vendored == {"own.py"}
+    assert repository.tree(tip).not_generated == frozenset()
+    assert [
+        repository.tree(tip).is_vendored(path) for path in ("vendor.py", "own.py", "out.py")
+    ] == [
+        True,
+        False,
+        None,
+    ]
     assert repository.tree(plain).generated == frozenset()
 
 

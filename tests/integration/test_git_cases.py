@@ -487,6 +487,8 @@ def test_attributes_count_at_every_depth_and_only_from_the_commit_itself(
     marks = {"gen/keep/.gitattributes"}
     assert tree.generated == {"gen/a b\n.py", "gen/keep/žluť.py", "third/x.py"} | marks
     assert tree.vendored == {"third/x.py"}
+    assert tree.not_generated == {"gen/keep/hand.py"}
+    assert tree.not_vendored == set()
     assert repository.tree(earlier).generated == {"a.lock"}
 
 

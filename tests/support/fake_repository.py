@@ -112,11 +112,14 @@ class FakeRepository:
                 for line in _raw(content).decode().splitlines():
                     pattern, attribute = line.split()
                     marked.setdefault(attribute, set()).add(pattern)
+                    # The fake takes a pattern for a path, and knows set and unset alone.
         return Tree(
             tuple(entries),
             unreadable,
-            frozenset(marked.get("linguist-generated", ())),
-            frozenset(marked.get("linguist-vendored", ())),
+            generated=frozenset(marked.get("linguist-generated", ())),
+            vendored=frozenset(marked.get("linguist-vendored", ())),
+            not_generated=frozenset(marked.get("-linguist-generated", ())),
+            not_vendored=frozenset(marked.get("-linguist-vendored", ())),
         )
 
     def blobs(self, blobs: Sequence[str]) -> Iterator[tuple[str, bytes]]:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasks.adapters.globs import named_by
 from tasks.domain.files import (
     CONFIGURATION_BYTES,
     decode,
@@ -15,7 +16,12 @@ from tasks.domain.files import (
     skip_by_content,
     skip_by_entry,
 )
-from tasks.domain.generated import has_generated_head, is_minified
+from tasks.domain.generated import (
+    has_generated_head,
+    has_generated_path,
+    is_minified,
+    is_vendored_path,
+)
 from tasks.domain.languages import language_of
 
 FILE, EXECUTABLE, SYMLINK, SUBMODULE = "100644", "100755", "120000", "160000"
@@ -33,8 +39,8 @@ def entry_reason(
     entry: Entry,
     *,
     wanted: bool = True,
-    generated: bool = False,
-    vendored: bool = False,
+    generated: bool | None = None,
+    vendored: bool | None = None,
     max_bytes: int = 1_000_000,
 ) -> str | None:
     return skip_by_entry(
@@ -121,8 +127,8 @@ def test_the_glob_predicate_sees_the_path() -> None:
         return skip_by_entry(
             Entry(path),
             wanted=lambda asked: asked.startswith("docs/"),
-            generated=False,
-            vendored=False,
+            generated=None,
+            vendored=None,
             max_bytes=1000,
         )
 
@@ -133,6 +139,24 @@ def test_the_glob_predicate_sees_the_path() -> None:
 def test_what_gitattributes_marks_is_skipped() -> None:
     assert entry_reason(Entry("src/a.py"), generated=True) == "generated"
     assert entry_reason(Entry("src/a.py"), vendored=True) == "vendored"
+
+
+def test_what_gitattributes_takes_back_is_taken_whatever_our_tables_say() -> None:
+    assert entry_reason(Entry("vendor/a.py")) == "vendored"
+    assert entry_reason(Entry("vendor/a.py"), vendored=False) is None
+    assert entry_reason(Entry("api_pb2.py")) == "generated"
+    assert entry_reason(Entry("api_pb2.py"), generated=False) is None
+    assert skip_by_content("bundle.js", MINIFIED) == "generated"
+    assert skip_by_content("bundle.js", MINIFIED, generated=False) is None
+    assert skip_by_content("notes.md", b"# Notes\n\0", generated=False) == "binary"
+
+
+def test_a_glob_that_names_a_kind_of_paths_means_them() -> None:
+    meant = named_by(("vendor/ours/**", "**/*.py"), is_vendored_path)
+    assert meant("vendor/ours/a.c")
+    assert not meant("vendor/theirs/a.py")
+    assert not named_by((), is_vendored_path)("vendor/ours/a.c")
+    assert named_by(("**/*_pb2.py",), has_generated_path)("api/room_pb2.py")
 
 
 def test_a_file_over_the_limit_is_too_large_and_one_at_the_limit_is_not() -> None:

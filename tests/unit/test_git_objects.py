@@ -152,12 +152,15 @@ def test_attribute_files_are_found_at_every_depth_and_not_by_likeness() -> None:
     assert [entry.path for entry in attribute_files(entries)] == paths[:2]
 
 
-def test_any_value_of_an_attribute_but_false_means_yes() -> None:
+def test_any_value_of_an_attribute_but_false_means_yes_and_unset_means_no() -> None:
     values = [b"set", b"true", b"1", b"unset", b"false", b"unspecified"]
     listing = b"".join(
         b"%d\0linguist-generated\0%s\0" % (number, value) for number, value in enumerate(values)
     )
-    assert parse_attributes(listing) == {"linguist-generated": {"0", "1", "2"}}
+    assert parse_attributes(listing) == {
+        ("linguist-generated", True): {"0", "1", "2"},
+        ("linguist-generated", False): {"3", "4"},
+    }
     assert parse_attributes(b"") == {}
 
 

@@ -125,7 +125,10 @@ def test_commit_messages_can_be_left_out(source: FakeSource, *, held: bool) -> N
     assert "b.md" in plan.paths
 
 
-@pytest.mark.parametrize("attribute", ["linguist-generated", "linguist-vendored"])
+@pytest.mark.parametrize(
+    "attribute",
+    ["linguist-generated", "linguist-vendored", "-linguist-generated", "-linguist-vendored"],
+)
 def test_a_changed_attribute_is_a_change_of_the_file(source: FakeSource, attribute: str) -> None:
     held = source.current
     target = source.commit({".gitattributes": f"b.md {attribute}\n"})

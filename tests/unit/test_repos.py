@@ -230,6 +230,43 @@ def test_an_exclusion_is_never_held_back_however_much_it_removes() -> None:
     assert paths == {"", *(f"{n:03}.md" for n in range(50, 60))}
 
 
+@pytest.mark.parametrize(("path", "mark"), [("vendor/a.py", "vendored"), ("a_pb2.py", "generated")])
+def test_gitattributes_take_a_file_in_and_leave_it_out_again(path: str, mark: str) -> None:
+    work = Work()
+    work.source.commit({path: page("ours"), "b.md": page("other")})
+    work.finish()
+    without = work.stored()
+    work.source.commit({".gitattributes": f"{path} -linguist-{mark}\n"})
+    work.finish()
+    assert len(work.stored()) > len(without)
+    assert work.stored() == work.clean()
+    work.source.commit({".gitattributes": None})
+    work.finish()
+    assert work.stored() == work.clean()
+    assert {each.path for each, _ in work.writer.held.values()} == {"b.md", ""}
+
+
+def test_a_file_taken_in_whatever_its_shape_goes_when_its_shape_counts_again() -> None:
+    bundle = "!function(e,t){return e(t)}(a,b);" * 300
+    work = Work()
+    work.source.commit({"app.js": bundle, ".gitattributes": "app.js -linguist-generated\n"})
+    work.finish()
+    assert "app.js" in {each.path for each, _ in work.writer.held.values()}
+    work.source.commit({".gitattributes": None})
+    work.finish()
+    assert "app.js" not in {each.path for each, _ in work.writer.held.values()}
+    assert work.stored() == work.clean()
+
+
+def test_an_include_that_names_a_vendored_folder_takes_it() -> None:
+    work = Work()
+    work.source.commit({"vendor/ours/a.py": page("ours"), "vendor/theirs/a.py": page("theirs")})
+    listed = RepositorySettings(name="one", url="/one", include=("vendor/ours/**", "**/*.py"))
+    work.context = replace(work.context, listed=listed)
+    work.finish()
+    assert {each.path for each, _ in work.writer.held.values()} == {"vendor/ours/a.py", ""}
+
+
 def test_settings_that_change_during_a_run_end_it_and_the_next_starts_over() -> None:
     work = Work()
     work.source.commit({f"{name}.md": page(name) for name in "abcdef"})
