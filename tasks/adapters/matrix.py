@@ -4,7 +4,6 @@ Only GET requests, only of the client API, and never as more than the reader (M4
 is asked for explicitly, since a client's own room map is empty without a sync (M45).
 """
 
-import json
 from functools import partial
 from http import HTTPStatus
 from types import TracebackType
@@ -14,20 +13,9 @@ from urllib.parse import urlsplit, urlunsplit
 from tasks.adapters import matrix_answers as answers
 from tasks.adapters.matrix_http import Ask, MatrixHttp
 from tasks.adapters.matrix_room import MatrixRoom
+from tasks.adapters.matrix_sync import news_since
 from tasks.chat_ports import News, Standing
 from tasks.errors import HomeserverRefused
-
-_NOTHING = {"not_types": ["*"]}
-_AS_LITTLE_AS_SHOWS_NEWS = {
-    "room": {
-        "timeline": {"limit": 1},
-        "state": {**_NOTHING, "lazy_load_members": True},
-        "ephemeral": _NOTHING,
-        "account_data": _NOTHING,
-    },
-    "presence": _NOTHING,
-    "account_data": _NOTHING,
-}
 
 
 class MatrixHomeserver:
@@ -68,14 +56,7 @@ class MatrixHomeserver:
 
     def news(self, since: str | None) -> News:
         """See ``Homeserver.news``: one request, which leaves our presence alone."""
-        query: dict[str, str | int] = {
-            "filter": json.dumps(_AS_LITTLE_AS_SHOWS_NEWS, separators=(",", ":")),
-            "set_presence": "offline",
-            "timeout": 0,
-        }
-        if since is not None:
-            query["since"] = since
-        return self._http.get(partial(answers.news, first=since is None), Ask(("sync",), query))
+        return self._http.get(partial(answers.news, first=since is None), news_since(since))
 
     def room(self, room: str) -> "MatrixRoom":
         """See ``Homeserver.room``."""

@@ -86,6 +86,22 @@ def membership(answer: Any) -> str:
     return _text(_object(answer, "member event").get("membership"), "membership")
 
 
+def membership_in_sync(answer: Any, room: str, user: str) -> str:
+    """Our membership in a room that we are not in, "" if a sync does not know it."""
+    rooms = _object(_object(answer, "sync").get("rooms", {}), "rooms")
+    for kind in ("invite", "knock"):
+        if room in _object(rooms.get(kind, {}), kind):
+            return kind
+    left = _object(rooms.get("leave", {}), "rooms.leave")
+    if room not in left:
+        return ""
+    timeline = _object(_object(left[room], "a room of sync").get("timeline", {}), "timeline")
+    for each in reversed(events(timeline.get("events", []), "timeline.events")):
+        if each.get("type") == "m.room.member" and each.get("state_key") == user:
+            return membership(each.get("content"))
+    return "leave"
+
+
 def _new(content: Any) -> bool:
     room = _object(content, "a room of sync")
     timeline = _object(room.get("timeline", {}), "timeline")

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeVar
 
 from tasks.adapters import matrix_answers as answers
 from tasks.adapters.matrix_http import Ask, MatrixHttp
+from tasks.adapters.matrix_sync import rooms_left
 from tasks.chat_ports import Page, RawEvent
 from tasks.errors import HomeserverRefused
 
@@ -53,13 +55,17 @@ class MatrixRoom:
         return self._ask(answers.aliases, "aliases")
 
     def membership(self) -> str:
-        """See ``RoomHistory.membership``: one request."""
+        """See ``RoomHistory.membership``: one request, two where the room itself does not tell.
+
+        Who is banned, invited or knocked may not ask the room; only a sync says so then.
+        """
         try:
             return self._ask(answers.membership, "state", "m.room.member", self._user())
         except HomeserverRefused as refused:
             if _ABSENT.get(refused.status) != refused.code:
                 raise
-            return ""
+        told = partial(answers.membership_in_sync, room=self._room, user=self._user())
+        return self._http.get(told, rooms_left(self._room))
 
     def back(self, start: str) -> Page:
         """See ``RoomHistory.back``."""

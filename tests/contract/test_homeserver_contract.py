@@ -1,4 +1,4 @@
-"""What every ``Homeserver`` does: one suite over the fake and over a real Synapse (spec 3, 4.5-4.8)."""
+"""What every ``Homeserver`` does: one suite over the fake and a real Synapse (spec 3, 4.5-4.8)."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -94,6 +94,17 @@ def test_news_are_the_rooms_in_which_anything_happened(scene: Scene) -> None:
     second = scene.homeserver.news(first.next)
     assert second.rooms == {lively, renamed}
     assert scene.homeserver.news(second.next).rooms == frozenset()
+
+
+def test_the_same_question_asked_again_soon_tells_what_came_in_between(scene: Scene) -> None:
+    first, second = scene.room(), scene.room()
+    token = scene.homeserver.news(None).next
+    scene.people.send(first, "bob", "one")
+    before = scene.homeserver.news(token)
+    scene.people.send(second, "bob", "two")
+    after = scene.homeserver.news(token)
+    assert (before.rooms, after.rooms) == ({first}, {first, second})
+    assert before.next != after.next
 
 
 def test_an_edit_and_a_redaction_of_something_old_are_news(scene: Scene) -> None:
@@ -308,20 +319,22 @@ def test_m46_who_was_kicked_is_told_leave_and_nothing_newer(scene: Scene) -> Non
         history.aliases()
 
 
-def test_a_ban_is_told_as_such_and_a_return_as_join(scene: Scene) -> None:
+def test_a_ban_an_invite_and_a_return_are_told_as_such(scene: Scene) -> None:
     room, other = scene.room(), scene.room()
+    invited = scene.people.room("ada", invite=[scene.people.user(scene.reader)])
     scene.people.ban(room, "ada", scene.reader)
     scene.people.leave(other, scene.reader)
     scene.people.join(other, scene.reader)
     assert scene.homeserver.room(room).membership() == "ban"
     assert scene.homeserver.room(other).membership() == "join"
+    assert scene.homeserver.room(invited).membership() == "invite"
 
 
 def test_a_room_that_we_never_were_in_has_no_membership_and_refuses(scene: Scene) -> None:
     room = scene.people.room("ada", preset="private_chat")
     history = scene.homeserver.room(room)
     assert history.membership() == ""
-    assert scene.homeserver.room("!nowhere").membership() == ""
+    assert scene.homeserver.room("!" + "A" * 43).membership() == ""
     token = scene.homeserver.news(None).next
     for ask in (history.state, lambda: history.back(token), history.aliases):
         with pytest.raises(HomeserverRefused) as refused:

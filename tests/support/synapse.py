@@ -122,6 +122,7 @@ def _application_service(folder: Path) -> str:
     file = folder / "speakers.yaml"
     if not file.exists():
         everybody = [{"exclusive": False, "regex": f"@.*:{SERVER}"}]
+        any_alias = [{"exclusive": False, "regex": f"#.*:{SERVER}"}]
         content = {
             "id": "speakers",
             "url": None,
@@ -129,7 +130,7 @@ def _application_service(folder: Path) -> str:
             "hs_token": secrets.token_hex(16),
             "sender_localpart": "speakers",
             "rate_limited": False,
-            "namespaces": {"users": everybody, "aliases": [], "rooms": []},
+            "namespaces": {"users": everybody, "aliases": any_alias, "rooms": []},
         }
         file.write_text(json.dumps(content))
     return str(json.loads(file.read_text())["as_token"])
