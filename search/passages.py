@@ -64,11 +64,11 @@ class StoredPassages:
         found = self._fetched(Filter.by_id().contains_any(list(ids)), len(ids))
         return {stored.id: stored for stored in found}
 
-    def holding(self, sources: Sequence[str], event: str) -> list[Stored]:
-        """The windows with a piece of this message."""
+    def holding(self, sources: Sequence[str], events: Sequence[str]) -> list[Stored]:
+        """The windows with any piece of these messages."""
         from weaviate.classes.query import Filter
 
-        chosen = Filter.by_property("events").contains_any([event])
+        chosen = Filter.by_property("events").contains_any(list(events))
         return self._fetched(as_filter(Selection(tuple(sources))) & chosen, MOST)
 
     def of_thread(self, sources: Sequence[str], root: str, limit: int) -> list[Stored]:

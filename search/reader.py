@@ -86,6 +86,11 @@ class Reader:
         ]
         return {record.source: record for record in sorted(records, key=lambda r: r.source)}
 
+    def server_version(self) -> str:
+        """Weaviate's version, as it tells it now."""
+        with mapped_errors("ask for its version"):
+            return str(self._client.get_meta().get("version", "unknown"))
+
     def journal(self, collection: str) -> Journal | None:
         """Which rooms the last run took in or left out, None before the first (spec 3.6)."""
         with mapped_errors("read the ledger"):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from search import more_requests as more
 from search.arguments import Arguments, refuse_unknown, string, strings, whole
 from search.errors import UsageError
 from search.narrowing import FILTERS, filters
@@ -96,6 +97,22 @@ def _search_document(found: Any) -> Document:
     return search_document(found)
 
 
+def _document(name: str) -> Callable[[Any], Document]:
+    def document(found: Any) -> Document:
+        from search import more_documents
+
+        build: Callable[[Any], Document] = getattr(more_documents, f"{name}_document")
+        return build(found)
+
+    return document
+
+
 COMMANDS: Mapping[str, Command] = {
     "search": Command(_search_request, _search, _search_document),
+    "recent": Command(more.recent_request, more.recent, _document("recent")),
+    "thread": Command(more.thread_request, more.thread, _document("thread")),
+    "themes": Command(more.themes_request, more.themes, _document("themes")),
+    "get": Command(more.get_request, more.get, _document("get")),
+    "sources": Command(more.sources_request, more.sources, _document("sources")),
+    "doctor": Command(more.doctor_request, more.doctor, _document("doctor")),
 }
