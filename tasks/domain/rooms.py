@@ -4,12 +4,21 @@ What cannot be checked is refused, and a reason never holds what a room must not
 puppet's id and no text.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from tasks.chat_ports import RawEvent, Standing
 from tasks.domain.puppets import Puppets
+from tasks.domain.room_state import (
+    MEMBER,
+    aliases_of,
+    content_of,
+    fault_of,
+    marks_direct,
+    past_aliases_of,
+    string,
+)
 
 NEVER: Final = frozenset({"users", "members", "patrons"})
 """Local parts of aliases whose rooms are never read; no setting takes them away."""
@@ -19,7 +28,6 @@ BRIDGE_EVENTS: Final = ("m.bridge", "uk.half-shot.bridge")
 Code = Literal[
     "not-joined", "unknown", "direct", "bridged", "formerly-bridged", "puppet", "excluded"
 ]
-_MEMBER = "m.room.member"
 
 SENTENCES: Final[Mapping[Code, str]] = {
     "not-joined": "the reader is not in it",
@@ -87,10 +95,10 @@ def admission(
     """
     if room not in standing.joined:
         return _refused("not-joined")
-    broken = _broken(state, standing.user)
+    broken = fault_of(state, standing.user)
     if broken:
         return _refused("unknown", broken)
-    names = _aliases(state, aliases)
+    names = aliases_of(state, aliases)
     return _refusal(room, state, names, standing, rules) or _admitted(room, state, names, rules)
 
 
@@ -107,7 +115,7 @@ def event_refuses(
     kind, is_state = raw.get("type"), raw.get("state_key") is not None
     if _shows_puppet(raw, rules.puppets):
         return _refused("puppet")
-    if kind == _MEMBER and is_state and _is_direct(raw):
+    if kind == MEMBER and is_state and marks_direct(raw):
         return _refused("direct")
     if kind in BRIDGE_EVENTS and is_state and not formerly_bridged:
         return _refused("bridged" if raw.get("content") else "formerly-bridged")
@@ -137,14 +145,14 @@ def _refusal(
     rules: RoomRules,
 ) -> Refused | None:
     bridges = [event["content"] for event in state if event["type"] in BRIDGE_EVENTS]
-    members = [event for event in state if event["type"] == _MEMBER]
+    members = [event for event in state if event["type"] == MEMBER]
     direct = room in standing.direct or _listed(room, names, rules.direct)
     checks: tuple[tuple[bool, Code], ...] = (
-        (direct or any(map(_is_direct, members)), "direct"),
+        (direct or any(map(marks_direct, members)), "direct"),
         (any(bridges), "bridged"),
         (any(_shows_puppet(event, rules.puppets) for event in state), "puppet"),
         (bool(bridges) and not _listed(room, names, rules.formerly_bridged), "formerly-bridged"),
-        (_is_excluded(room, [*names, *_past_aliases(state)], rules.excluded), "excluded"),
+        (_is_excluded(room, [*names, *past_aliases_of(state)], rules.excluded), "excluded"),
     )
     return next((_refused(code) for applies, code in checks if applies), None)
 
@@ -152,16 +160,16 @@ def _refusal(
 def _admitted(
     room: str, state: Sequence[RawEvent], names: Sequence[str], rules: RoomRules
 ) -> Admitted:
-    create = _content(state, "m.room.create")
+    create = content_of(state, "m.room.create")
     predecessor = create.get("predecessor")
     replaced = predecessor.get("room_id") if isinstance(predecessor, Mapping) else ""
     return Admitted(
         room=room,
         alias=names[0] if names else "",
         aliases=tuple(names),
-        name=_string(_content(state, "m.room.name").get("name")),
-        version=_string(create.get("room_version")) or "1",
-        predecessor=_string(replaced),
+        name=string(content_of(state, "m.room.name").get("name")),
+        version=string(create.get("room_version")) or "1",
+        predecessor=string(replaced),
         encrypted=any(event["type"] == "m.room.encryption" for event in state),
         formerly_bridged=_listed(room, names, rules.formerly_bridged),
     )
@@ -169,63 +177,6 @@ def _admitted(
 
 def _refused(code: Code, detail: str = "") -> Refused:
     return Refused(code, f"{SENTENCES[code]}: {detail}" if detail else SENTENCES[code])
-
-
-def _broken(state: Sequence[RawEvent], user: str) -> str:
-    """What is missing in the state or is not as it must be, "" if all can be checked."""
-    for event in state:
-        whole = (
-            isinstance(event, Mapping)
-            and isinstance(event.get("type"), str)
-            and isinstance(event.get("state_key"), str)
-            and isinstance(event.get("sender"), str)
-            and isinstance(event.get("content"), Mapping)
-        )
-        if not whole:
-            return "an event is malformed"
-    if not any(event["type"] == "m.room.create" and not event["state_key"] for event in state):
-        return "there is no create event"
-    ours = [e for e in state if e["type"] == _MEMBER and e["state_key"] == user]
-    if not ours or ours[0]["content"].get("membership") != "join":
-        return "our own membership is not join"
-    if not all(isinstance(name, str) for name in _named(_content(state, "m.room.canonical_alias"))):
-        return "an alias is malformed"
-    return ""
-
-
-def _content(state: Sequence[RawEvent], kind: str) -> Mapping[str, Any]:
-    found = (
-        event["content"] for event in state if event["type"] == kind and not event["state_key"]
-    )
-    return next(found, {})
-
-
-def _named(canonical: Mapping[str, Any]) -> Iterator[object]:
-    """All that a canonical alias event names, of whatever type."""
-    if canonical.get("alias") is not None:
-        yield canonical["alias"]
-    others = canonical.get("alt_aliases")
-    yield from others if isinstance(others, list) else [] if others is None else [others]
-
-
-def _aliases(state: Sequence[RawEvent], directory: Sequence[str]) -> list[str]:
-    """Every alias, the canonical one first."""
-    named = [_string(name) for name in _named(_content(state, "m.room.canonical_alias"))]
-    for event in state:
-        listed = event["content"].get("aliases") if event["type"] == "m.room.aliases" else None
-        named += map(_string, listed if isinstance(listed, list) else ())
-    return [name for name in dict.fromkeys([*named, *sorted(directory)]) if name]
-
-
-def _past_aliases(state: Sequence[RawEvent]) -> list[str]:
-    """What the canonical alias was before: an upgrade takes it to the new room, the talk stays."""
-    return [
-        _string(name)
-        for event in state
-        if event["type"] == "m.room.canonical_alias"
-        for before in _previous(event)
-        for name in _named(before)
-    ]
 
 
 def _is_excluded(room: str, names: Sequence[str], excluded: Sequence[str]) -> bool:
@@ -243,24 +194,6 @@ def _local(alias: str) -> str:
     return alias.removeprefix("#").partition(":")[0].casefold()
 
 
-def _is_direct(member: RawEvent) -> bool:
-    contents = (member.get("content"), *_previous(member))
-    marks = [content.get("is_direct") for content in contents if isinstance(content, Mapping)]
-    return any(mark not in (None, False) for mark in marks)
-
-
-def _previous(event: RawEvent) -> list[Mapping[str, Any]]:
-    """The content before this one, wherever a homeserver puts it."""
-    unsigned = event.get("unsigned")
-    places = (event, unsigned if isinstance(unsigned, Mapping) else {})
-    contents = (place.get("prev_content") for place in places)
-    return [content for content in contents if isinstance(content, Mapping)]
-
-
 def _shows_puppet(event: RawEvent, puppets: Puppets) -> bool:
-    member = event.get("state_key") if event.get("type") == _MEMBER else None
-    return any(puppets.is_puppet(_string(user)) for user in (event.get("sender"), member))
-
-
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    member = event.get("state_key") if event.get("type") == MEMBER else None
+    return any(puppets.is_puppet(string(user)) for user in (event.get("sender"), member))
