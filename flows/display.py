@@ -11,6 +11,7 @@ from rich.progress import (
     BarColumn,
     Progress,
     TaskID,
+    TaskProgressColumn,
     TextColumn,
     TimeRemainingColumn,
 )
@@ -20,6 +21,8 @@ from search.presentation import printable
 from tasks.progress import Silence, listen
 
 LINE_SECONDS = 30.0
+RATE_SECONDS = 600.0
+"""The time that is left goes by the rate of the last so many seconds: steps are far apart."""
 
 
 class Display:
@@ -45,14 +48,20 @@ class Display:
             self._bars[source] = self._progress.add_task(source, total=total)
 
     def advance(self, source: str, done: float) -> None:
-        """Files and commits behind it."""
+        """The share that is behind it."""
         if source not in self._bars:
             return
         self._progress.advance(self._bars[source], done)
         if self._progress.disable and time.monotonic() - self._said >= LINE_SECONDS:
             self._said = time.monotonic()
             bar = self._progress.tasks[self._bars[source]]
-            self.say(f"{source}: {bar.completed:.0f} of {bar.total:.0f} files and commits")
+            self.say(f"{source}: {bar.percentage:.0f} % done{_left(bar.time_remaining)}")
+
+
+def _left(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    return f", about {max(round(seconds / 60), 1)} min left"
 
 
 @contextmanager
@@ -62,11 +71,15 @@ def displayed() -> Iterator[Display]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
-        TextColumn("files and commits"),
+        TaskProgressColumn(),
         TimeRemainingColumn(elapsed_when_finished=True),
     )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with Progress(
+        *columns,
+        console=console,
+        disable=not console.is_terminal,
+        speed_estimate_period=RATE_SECONDS,
+    ) as progress:
         display = Display(progress)
         listen(display)
         try:

@@ -70,6 +70,16 @@ def _checked_url(address: str) -> str:
     return scheme + address[len(scheme) :]
 
 
+def anchored(address: str, folder: Path) -> str:
+    """A folder that is not written from the root, seen from ``folder``; anything else as it is."""
+    written = address.strip()
+    try:
+        relative = checked_address(written).startswith("/") and not written.startswith(("/", "~"))
+    except ValueError:
+        return address
+    return str(folder.absolute() / written) if relative else address
+
+
 def is_local(address: str) -> bool:
     """Whether the address (already checked) is a folder on this machine."""
     return address.startswith(("/", "file://"))

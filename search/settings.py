@@ -36,7 +36,7 @@ from search.config_file import (
     config_path,
 )
 from search.errors import SettingsError
-from search.listing import RepositorySettings
+from search.listing import RepositorySettings, anchored
 from search.matrix_listing import TOKEN_VARIABLE, MatrixSettings
 
 WEAVIATE_VERSION = "1.39.0"  # the one place that pins it
@@ -182,6 +182,7 @@ def load_settings(named: Path | None = None, *, shown_as: Path | None = None) ->
             content = tomllib.loads(draft.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise SettingsError("config", f"{path}: {error}", "Mend the file.") from error
+        _anchor(content.get("repositories"), path.parent)
     for name in content:
         if name not in Settings.model_fields:
             raise SettingsError(name, "there is no such setting", _fix(name, path))
@@ -194,6 +195,13 @@ def load_settings(named: Path | None = None, *, shown_as: Path | None = None) ->
         raise SettingsError(
             "environment", str(error), "Use HUGINN_SECTION__NAME for one setting of a section."
         ) from None
+
+
+def _anchor(repositories: object, folder: Path) -> None:
+    """A folder in the file means the same from wherever Huginn is run."""
+    for each in repositories if isinstance(repositories, list) else ():
+        if isinstance(each, dict) and isinstance(each.get("url"), str):
+            each["url"] = anchored(each["url"], folder)
 
 
 def _check_environment() -> None:

@@ -13,10 +13,10 @@ class Listener(Protocol):
         """Something long starts, or something needs to be known."""
 
     def expect(self, source: str, total: int) -> None:
-        """A source has ``total`` files and commits to go through in this run."""
+        """A source has work to go through in this run, in bytes or whatever takes time alike."""
 
     def advance(self, source: str, done: float) -> None:
-        """``done`` more of them are behind it; a share of one while it is worked on."""
+        """``done`` more of that is behind it."""
 
 
 class Silence:

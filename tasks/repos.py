@@ -27,6 +27,7 @@ from tasks.repo_commits import next_commits
 from tasks.repo_files import next_files, rules_of, skipped_by_entry
 from tasks.repo_plan import Plan, Plans
 from tasks.repo_step import Step, first_position
+from tasks.repo_work import remaining_work, work_of
 from tasks.vectorise import vectorised
 
 _plans = Plans()
@@ -77,7 +78,7 @@ def begin(context: RepoContext, *, from_start: bool = False) -> Begun:
     resumed = record.state == "deleting" and cursor == record.cursor
     state: State = "deleting" if resumed else "refreshing"
     ledger.put(replace(record, state=state, cursor=cursor))
-    listener().expect(record.source, len(plan.paths) + len(plan.commits))
+    listener().expect(record.source, remaining_work(context, plan, cursor))
     return Begun(record.source, target, to_do=True)
 
 
@@ -114,20 +115,20 @@ def upsert(context: RepoContext, *, allow_mass_delete: bool = False) -> Acknowle
     if position.phase == "deletes":
         return _delete(context, record, plan, allowed=allow_mass_delete)
     take = next_files if position.phase == "files" else next_commits
-    return _write(context, record, take(context, plan, record.cursor))
+    return _write(context, record, plan, take(context, plan, record.cursor))
 
 
-def _write(context: RepoContext, record: SourceRecord, step: Step) -> Acknowledgement:
+def _write(context: RepoContext, record: SourceRecord, plan: Plan, step: Step) -> Acknowledgement:
     writer = context.store.writer
     seen = writer.stored(record.source, paths=step.paths, commits=step.commits)
     stored = {each.id: each.fingerprint for each in seen}
     different = [each for each in step.passages if stored.get(each.id) != fingerprint_of(each)]
-    looked_at = len(step.paths) + len(step.commits)
+    work = work_of(context, plan, step.paths, len(step.commits))
     pairs, embedded, fresh = vectorised(
         different,
         writer,
         context.embedder,
-        lambda share: listener().advance(record.source, share * looked_at),
+        lambda share: listener().advance(record.source, share * work),
     )
     acknowledged = writer.write(pairs)
     return Acknowledgement(

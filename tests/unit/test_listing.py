@@ -97,6 +97,25 @@ def test_a_folder_becomes_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert is_local(checked_address("thing"))
 
 
+def test_a_folder_in_the_file_is_seen_from_the_files_own_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = tmp_path / "etc" / "huginn.toml"
+    config.parent.mkdir()
+    urls = ["../notes", ".", "~/thing", "/srv/thing", "git@forge.test:thing.git"]
+    rows = [f'[[repositories]]\nname = "r{n}"\nurl = "{url}"\n' for n, url in enumerate(urls)]
+    config.write_text("\n".join(rows))
+    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.chdir("/")
+    assert [each.url for each in load_settings(config).repositories] == [
+        str(tmp_path / "notes"),
+        str(config.parent),
+        "/home/ada/thing",
+        "/srv/thing",
+        "git@forge.test:thing.git",
+    ]
+
+
 BRANCHES = ["main", "fix/1-a_b.c+d", "fix#1", "größe", "a@b", "@x", "x.locked"]
 NO_BRANCHES = [
     *("--upload-pack=touch", "-x", "", "a b", "a..b", "a:b", "a~1", "a^", "a*", "a?", "a[b"),
