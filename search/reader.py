@@ -1,14 +1,15 @@
 """Reads passages and the ledger. Nothing here writes; the key it is given may not either."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from search.analysis import analyse
 from search.collection import PARTS_VECTOR, WINDOW_VECTOR, CollectionMeta, ledger_name
 from search.connection import mapped_errors
-from search.errors import CollectionMissing
+from search.errors import CollectionMissing, HuginnError
 from search.filters import as_filter
 from search.ledger import Journal, SourceRecord, record_id
 from search.passages import RETURNED, StoredPassages
@@ -48,6 +49,7 @@ class Reader:
         """``client`` stays the caller's to close."""
         self._client = client
         self._alias = alias
+        self._metas: dict[str, CollectionMeta] = {}
 
     def resolve(self) -> Resolved:
         """Where the alias points, once per look-up (spec 2.5).
@@ -56,11 +58,13 @@ class Reader:
             CollectionMissing: nothing was ingested yet.
         """
         with mapped_errors("look the collection up"):
-            ledger = self._client.collections.get(ledger_name(self._alias))
-            if not ledger.exists() or not self._client.alias.exists(alias_name=self._alias):
-                raise CollectionMissing("Nothing was ingested yet. Run `huginn refresh` first.")
             alias = self._client.alias.get(alias_name=self._alias)
             name = alias.collection if alias else ""
+            if name and name in self._metas:  # what a collection was made with never changes
+                return Resolved(name, self._metas[name])
+            ledger = self._client.collections.get(ledger_name(self._alias))
+            if alias is None or not ledger.exists():
+                raise CollectionMissing("Nothing was ingested yet. Run `huginn refresh` first.")
             if not self._client.collections.exists(name):
                 raise CollectionMissing("The collection is gone. Run `huginn refresh` to make it.")
             meta = ledger.query.fetch_object_by_id(record_id("meta", name))
@@ -68,7 +72,8 @@ class Reader:
             raise CollectionMissing(
                 f"The collection {name} has no meta. Run `huginn refresh` to make it whole."
             )
-        return Resolved(name, CollectionMeta.from_json(str(meta.properties["payload"])))
+        self._metas[name] = CollectionMeta.from_json(str(meta.properties["payload"]))
+        return Resolved(name, self._metas[name])
 
     def records(self, collection: str) -> dict[str, SourceRecord]:
         """The ledger's record of every source of ``collection``, by source id."""
@@ -113,7 +118,7 @@ class Reader:
         """
         from weaviate.classes.query import HybridFusion, MetadataQuery, TargetVectors
 
-        with mapped_errors("search"):
+        with self._forgetting(), mapped_errors("search"):
             found = self._client.collections.get(collection).query.hybrid(
                 query=analyse(text) or text,
                 query_properties=["keywords"],
@@ -137,6 +142,15 @@ class Reader:
             for item in found.objects
         ]
         return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.id))
+
+    @contextmanager
+    def _forgetting(self) -> Iterator[None]:
+        """After an error nothing is taken for known: the collection itself may be gone."""
+        try:
+            yield
+        except HuginnError:
+            self._metas.clear()
+            raise
 
 
 def _signal(explanation: str | None, name: str) -> float | None:
