@@ -18,6 +18,7 @@ from search.reader import Reader
 from search.config_file import CONFIG_VARIABLE
 from search.settings import Settings, load_settings
 from tests.support.git_repos import GitRepo
+from tests.support.synapse_community import People
 
 
 @dataclass
@@ -31,6 +32,18 @@ class Community:
     options: dict[str, dict[str, Any]] = field(default_factory=dict)
     forge: dict[str, Any] = field(default_factory=dict)
     grpc_port: int | None = None
+    matrix: dict[str, Any] = field(default_factory=dict)
+
+    def reads(self, server: People, reader: str) -> None:
+        """Lets the user ``reader`` of that homeserver be the reader."""
+        token = self.folder / "matrix-token"
+        token.write_text(server.token(reader))
+        token.chmod(0o600)
+        self.matrix |= {
+            "homeserver": server.url,
+            "user": server.mxid(reader),
+            "token_file": str(token),
+        }
 
     def repository(self, name: str, **options: Any) -> GitRepo:
         """A new repository, listed under ``name``."""
@@ -60,6 +73,7 @@ class Community:
                 "collection": self.collection,
             },
             "forge": self.forge,
+            "matrix": self.matrix,
             "repositories": [
                 {"name": name, "url": str(repository.path)} | self.options[name]
                 for name, repository in self.repositories.items()
