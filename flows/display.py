@@ -40,7 +40,7 @@ class Display:
         """A line above the bars."""
         self._progress.console.print(message, markup=False, highlight=False, soft_wrap=True)
 
-    def expect(self, source: str, total: int) -> None:
+    def expect(self, source: str, total: int | None) -> None:
         """A bar of its own per source."""
         if source in self._bars:
             self._progress.reset(self._bars[source], total=total)
@@ -55,7 +55,10 @@ class Display:
         if self._progress.disable and time.monotonic() - self._said >= LINE_SECONDS:
             self._said = time.monotonic()
             bar = self._progress.tasks[self._bars[source]]
-            self.say(f"{source}: {bar.percentage:.0f} % done{_left(bar.time_remaining)}")
+            if bar.total is None:
+                self.say(f"{source}: {bar.completed:.0f} events read")
+            else:
+                self.say(f"{source}: {bar.percentage:.0f} % done{_left(bar.time_remaining)}")
 
 
 def _left(seconds: float | None) -> str:

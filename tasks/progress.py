@@ -12,8 +12,11 @@ class Listener(Protocol):
     def say(self, message: str) -> None:
         """Something long starts, or something needs to be known."""
 
-    def expect(self, source: str, total: int) -> None:
-        """A source has work to go through in this run, in bytes or whatever takes time alike."""
+    def expect(self, source: str, total: int | None) -> None:
+        """A source has work to go through in this run, in bytes or whatever takes time alike.
+
+        None: how much there is cannot be known, as with a room's events.
+        """
 
     def advance(self, source: str, done: float) -> None:
         """``done`` more of that is behind it."""
@@ -25,7 +28,7 @@ class Silence:
     def say(self, message: str) -> None:
         """Dropped."""
 
-    def expect(self, source: str, total: int) -> None:
+    def expect(self, source: str, total: int | None) -> None:
         """Dropped."""
 
     def advance(self, source: str, done: float) -> None:

@@ -70,6 +70,7 @@ def begin(context: RoomContext, *, from_start: bool = False) -> Begun:
             last_attempt=datetime.now(UTC),
         )
     )
+    listener().expect(context.source, None)
     return Begun(context.source, None, to_do=True)
 
 
