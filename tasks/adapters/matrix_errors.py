@@ -45,7 +45,7 @@ def cut_short(base: str) -> HomeserverUnreachable:
 def error_of(
     base: str, status: int, headers: Mapping[str, str], body: Any, patience: float
 ) -> HomeserverRefused | HomeserverUnreachable:
-    """What an answer other than 2xx means. ``body`` is its JSON, None when it is none."""
+    """What an answer other than 2xx means. ``body`` is its JSON, or anything else if it is none."""
     code = code_of(body)
     if status in _LATER or status >= HTTPStatus.INTERNAL_SERVER_ERROR or "LIMIT" in code:
         return _later(base, status, wait_asked(headers, body), patience)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _AT_ONCE = 4
-_NO_JSON = object()
+_NO_JSON, _TOO_DEEP = object(), object()
 _backoff = tenacity.wait_random_exponential(multiplier=0.5, max=20)
 
 
@@ -133,8 +133,9 @@ class MatrixHttp:
             raise meant from None if hasattr(error, "request_info") else error
         content = _json(body)
         if status != HTTPStatus.OK:
-            body_or_none = None if content is _NO_JSON else content
-            raise error_of(self.base, status, headers, body_or_none, self.patience)
+            raise error_of(self.base, status, headers, content, self.patience)
+        if content is _TOO_DEEP:
+            raise refused_shape(self.base, "its answer nests too deeply")
         if content is _NO_JSON:
             if body.lstrip()[:1] in {b"{", b"["}:
                 raise cut_short(self.base)
@@ -159,11 +160,12 @@ def _client(base: str, timeout: float) -> "nio.AsyncClient":
 
 
 def _json(body: bytes) -> Any:
-    """The content, or ``_NO_JSON``: also for what nests too deeply to be read."""
     try:
         return json.loads(body)
-    except (ValueError, RecursionError):
+    except ValueError:
         return _NO_JSON
+    except RecursionError:
+        return _TOO_DEEP
 
 
 def _wait(state: tenacity.RetryCallState) -> float:
