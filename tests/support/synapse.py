@@ -12,13 +12,14 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
 
 from tests.support.synapse_community import SERVER, People
 from tests.support.synapse_install import synapse_python
+from tests.support.weaviate_server import ended_with_this_process
 
 START_SECONDS = 120
 _LOG = "access.log"
@@ -74,41 +75,39 @@ def running_synapse(folder: Path) -> Iterator[Synapse]:
     folder.mkdir(parents=True, exist_ok=True)
     token = _application_service(folder)
     (folder / _LOG).touch()
-    with (folder / "output.log").open("ab") as output:
-        process = port = None
-        for _ in range(3):  # somebody else may take the free port first
-            port = _free_port()
-            config = _configuration(folder, port)
-            command = [str(synapse_python()), "-m", "synapse.app.homeserver", "-c", str(config)]
-            if not (folder / "signing.key").exists():
-                subprocess.run(
-                    [*command, "--generate-keys"], check=True, stdout=output, stderr=output
-                )
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=folder
-            )
-            if _answers(port, process):
-                break
-            process.kill()
-            process.wait(30)
-        else:
-            raise RuntimeError(
-                f"Synapse did not start:\n{(folder / 'output.log').read_text()[-3000:]}"
-            )
+    with ExitStack() as ending:
+        port, process = _started(folder, ending)
+        synapse = Synapse(folder, port, token, process)
+        ending.callback(synapse.close)
+        yield synapse
+
+
+def _started(folder: Path, ending: ExitStack) -> "tuple[int, subprocess.Popen[bytes]]":
+    """A Synapse that answers, and its port; ``ending`` ends it."""
+    output = ending.enter_context((folder / "output.log").open("ab"))
+    for _ in range(3):  # somebody else may take the free port first
+        port = _free_port()
+        config = _configuration(folder, port)
+        command = [str(synapse_python()), "-m", "synapse.app.homeserver", "-c", str(config)]
+        if not (folder / "signing.key").exists():
+            subprocess.run([*command, "--generate-keys"], check=True, stdout=output, stderr=output)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=folder
+        )
+        ending.callback(_end, process)
+        ending.enter_context(ended_with_this_process(process.pid))
+        if _answers(port, process):
+            return port, process
+    raise RuntimeError(f"Synapse did not start:\n{(folder / 'output.log').read_text()[-3000:]}")
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
     try:
-        with _ended_with_this_process(process.pid):
-            synapse = Synapse(folder, port, token, process)
-            try:
-                yield synapse
-            finally:
-                synapse.close()
-    finally:
-        process.terminate()
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(30)
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(30)
 
 
 def copied(folder: Path, to: Path) -> Path:
@@ -216,17 +215,3 @@ def _answers(port: int, process: "subprocess.Popen[bytes]") -> bool:
         else:
             return process.poll() is None
     return False
-
-
-@contextmanager
-def _ended_with_this_process(pid: int) -> Iterator[None]:
-    """A shell that waits for a line on a pipe: when this process dies, it gets none and kills."""
-    guard = subprocess.Popen(
-        ["/bin/sh", "-c", f"read line || kill -9 {pid}"],
-        stdin=subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        yield
-    finally:
-        guard.communicate(b"done\n")

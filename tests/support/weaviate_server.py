@@ -39,14 +39,14 @@ def running_server(settings: Settings) -> Iterator[embedded.Server]:
     """The embedded server for the block; ended with it, and with this process however it ends."""
     server = embedded.ensure_running(settings, say)
     try:
-        with _ended_with_this_process(server.pid):
+        with ended_with_this_process(server.pid):
             yield server
     finally:
         embedded.stop(settings)
 
 
 @contextmanager
-def _ended_with_this_process(pid: int) -> Iterator[None]:
+def ended_with_this_process(pid: int) -> Iterator[None]:
     """A shell that waits for a line on a pipe: when this process dies, it gets none and kills."""
     guard = subprocess.Popen(
         ["/bin/sh", "-c", f"read line || kill -9 {pid}"],
