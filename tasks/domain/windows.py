@@ -56,8 +56,10 @@ def windows(
     """
 
     def fits(turns: Sequence[Turn]) -> bool:
-        size = sum(len(turn.body.encode()) for turn in turns)
-        return size <= max_bytes and count_tokens(embedded_form(turns)) <= token_limit
+        if sum(len(turn.body.encode()) for turn in turns) > max_bytes:
+            return False
+        embedded = embedded_form(turns)
+        return embedded == NOTHING or count_tokens(embedded) <= token_limit
 
     packed: list[list[Turn]] = []
     for message in segment:

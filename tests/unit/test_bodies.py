@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.domain import bodies
@@ -233,6 +233,7 @@ def test_hostile_markup_is_read_in_one_pass(
         | st.text(st.characters(codec=None, exclude_categories=())),
     )
 )
+@settings(deadline=None)
 def test_whatever_a_content_holds_gives_a_storable_text_or_none(content: dict[str, object]) -> None:
     try:
         text = text_of(content)

@@ -319,7 +319,7 @@ events = st.fixed_dictionaries(
 
 
 @given(events, events)
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 def test_any_event_is_a_message_points_somewhere_or_is_skipped(
     raw: dict[str, Any], edit: dict[str, Any]
 ) -> None:

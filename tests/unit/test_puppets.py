@@ -4,7 +4,7 @@ import re
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.domain import puppets as module
@@ -96,6 +96,7 @@ alphabet = st.sampled_from([*DISCORD, *PEOPLE, "@", "%40", "%25", "40", "_discor
 
 
 @given(st.lists(alphabet).map("".join))
+@settings(deadline=None)
 def test_a_search_for_the_namespace_finds_nothing(text: str) -> None:
     result = Puppets().quoted(text)
     assert not re.search("@_discord_|@discord_|%40_discord_|@_ooye_", result, re.IGNORECASE)

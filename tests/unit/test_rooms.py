@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.chat_ports import Standing
@@ -327,6 +327,7 @@ parts = st.fixed_dictionaries(
 
 
 @given(st.lists(parts | odd, max_size=3))
+@settings(deadline=None)
 def test_no_state_however_odd_is_an_error(events: list[Any]) -> None:
     found = admission(ROOM, [*state(), *events], (), STANDING, RULES)
     assert isinstance(found, Refused | Admitted)
