@@ -1,7 +1,6 @@
 """Documents of the look-ups other than ``search``; docs/cli.md describes every field. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from search.conversation import Message
@@ -151,11 +150,14 @@ def _progress(record: SourceRecord) -> Document:
 
 
 def _journal(journal: Journal) -> Document:
-    rooms = [asdict(entry) for entry in journal.entries]
     return {
         "at": time_document(journal.at),
         "admitted": sum(entry.admitted for entry in journal.entries),
-        "refused": [room for room in rooms if not room.pop("admitted")],
+        "refused": [
+            {"room": entry.room, "alias": entry.alias or None, "reason": entry.reason}
+            for entry in journal.entries
+            if not entry.admitted
+        ],
     }
 
 

@@ -1,13 +1,14 @@
 """A collection on the session's Weaviate, filled by hand and looked up with the reader's key."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from search import lookups
 from search.connection import connect
-from search.ledger import SourceRecord
+from search.embedding import Vector
+from search.ledger import Journal, SourceRecord
 from search.listing import RepositorySettings
 from search.passage import Passage
 from search.query import query
@@ -17,6 +18,7 @@ from search.settings import Settings
 from tasks.adapters.ledger import WeaviateLedger
 from tasks.adapters.passage_writer import WeaviatePassageWriter
 from tasks.adapters.schema import ensure_collection
+from tasks.ports import Vectors
 from tests.support.fakes import META, FakeEmbedder, current, vectors_for
 
 T = TypeVar("T")
@@ -34,13 +36,28 @@ class Shelf:
     unlisted: set[str] = field(default_factory=set)
     records: dict[str, SourceRecord] = field(default_factory=dict)
 
-    def put(self, *passages: Passage) -> None:
-        """Writes the passages in this order, in one batch, and the records of their sources."""
+    def put(self, *passages: Passage, vectors: Mapping[str, Vector] | None = None) -> None:
+        """Writes the passages in this order, in one batch, and the records of their sources.
+
+        ``vectors`` gives those of some by their ids; else they follow from the text.
+        """
+        given = vectors or {}
+
+        def vectors_of(passage: Passage) -> Vectors:
+            vector = given.get(passage.id)
+            return Vectors(vector, [vector]) if vector else vectors_for(passage.window)
+
         with connect(self.server, "writer") as client:
             name = ensure_collection(client, self.collection, META)
             writer = WeaviatePassageWriter(client, name)
-            assert len(writer.write((p, vectors_for(p.window)) for p in passages)) == len(passages)
+            assert len(writer.write((p, vectors_of(p)) for p in passages)) == len(passages)
             self._note(WeaviateLedger(client, self.collection, name), {p.source for p in passages})
+
+    def journal(self, journal: Journal) -> None:
+        """Puts the journal of a run."""
+        with connect(self.server, "writer") as client:
+            name = ensure_collection(client, self.collection, META)
+            WeaviateLedger(client, self.collection, name).put_document("journal", journal.as_json())
 
     def note(self, record: SourceRecord) -> None:
         """Puts the record of a source."""
