@@ -1,10 +1,8 @@
 """A Huginn of its own for a benchmark of repositories: folders, settings file, runs, what it holds.
 
-Runs go through the product's own command, each in a process of its own; what is stored is read
-back with the reader's key.
+Runs are the product's own flow; what is stored is read back with the reader's key.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -29,7 +27,8 @@ HUGINN = Path(sys.executable).with_name("huginn")
 class Home:
     """Lists the repositories ``urls`` (by name); data, cache and Prefect stay below ``folder``.
 
-    ``binary`` is a ``weaviate-server`` to run, None for the one that Huginn finds.
+    ``binary`` is a ``weaviate-server`` to run, None for the one that Huginn finds. One home a
+    process: Prefect reads its folder once.
     """
 
     folder: Path
@@ -59,23 +58,26 @@ class Home:
         return self.folder / "huginn.toml"
 
     def refresh(self, collection: str = ALIAS) -> dict[str, dict[str, Any]]:
-        """``huginn refresh --json``: what became of each source. A failed run ends the script."""
-        document = json.loads(self._huginn("refresh", "--json", collection=collection))
-        return {each["source"]: each for each in document["sources"]}
+        """The flow ``refresh``, in this process: what became of each source.
+
+        Raises:
+            SourcesFailed: the script ends.
+        """
+        os.environ["PREFECT_HOME"] = self.environment["PREFECT_HOME"]
+        os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
+        from flows.refresh import refresh
+
+        with self.settings(collection):
+            return {outcome.source: outcome.as_dict() for outcome in refresh()}
 
     def down(self) -> None:
         """Stop this home's Weaviate."""
-        self._huginn("down")
+        command, environment = self.command("down")
+        subprocess.run(command, env=environment, check=True)
 
-    def command(self, *arguments: str, collection: str = ALIAS) -> tuple[list[str], dict[str, str]]:
+    def command(self, *arguments: str) -> tuple[list[str], dict[str, str]]:
         """A huginn command of this home and its environment."""
-        environment = self.environment | {"HUGINN_WEAVIATE__COLLECTION": collection}
-        return [str(HUGINN), *arguments, "--config", str(self.config)], environment
-
-    def _huginn(self, *arguments: str, collection: str = ALIAS) -> str:
-        command, environment = self.command(*arguments, collection=collection)
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
-        return done.stdout.decode()
+        return [str(HUGINN), *arguments, "--config", str(self.config)], self.environment
 
     @contextmanager
     def settings(self, collection: str = ALIAS) -> Iterator[Settings]:

@@ -4,10 +4,10 @@
         [--stride 10] [--no-commit-messages]
 
 The repository is cloned bare into FOLDER; nothing is written to it. The branch is set back by
-steps x stride first-parent commits and indexed; then it moves on stride by stride, a
-``huginn refresh`` each. Then its history is rewritten: the tip amended, the last 20 commits
-squashed, and all but the first two of the last 30 made anew and force-pushed, the old ones pruned
-from the remote and gone with the mirror. After the replay and after each rewriting a clean run
+steps x stride first-parent commits and indexed; then it moves on stride by stride, a run each. Then
+its history is rewritten: the tip amended, the last 20 commits squashed, and all but the newest two
+of the last 30 made anew and force-pushed, the old ones pruned from the remote and gone with the
+mirror. After the replay and after each rewriting a clean run
 into a collection of its own must hold the same passages: ids and all properties but the time of
 ingestion. A text counts as embedded in vain if a passage with its digest was stored before the run.
 """
@@ -140,7 +140,7 @@ def squash(run: Replay) -> None:
 
 
 def force_push(run: Replay) -> None:
-    """Other commits with the same trees, from further back; two of the trees do not come back."""
+    """Other commits with the same trees, from further back; the newest two do not come back."""
     line = git(run.remote, "rev-list", "--first-parent", f"-{REMADE}", run.tip()).decode().split()
     parent = run.tip(f"~{REMADE}")
     for commit in reversed(line[2:]):
