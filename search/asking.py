@@ -17,7 +17,7 @@ import click
 from search.config_file import look_up_seconds
 from search.errors import HuginnError, TransientError, UsageError
 from search.presentation import dumps, printable
-from search.render import ITEMS, as_text
+from search.render_commands import as_text, items
 from search.requests import STOPPED, UNAVAILABLE, USAGE, check
 from search.terminal import Document, Look
 
@@ -115,8 +115,8 @@ def _show(document: Document, options: Mapping[str, Any]) -> None:
         click.echo(dumps(document))
     elif options["as_jsonl"]:
         head = {"schema": document["schema"], "command": document["command"]}
-        for item in document[ITEMS[document["command"]]]:
-            click.echo(dumps(head | item, indent=None))
+        for item in items(document):
+            click.echo(dumps({**head, **item}, indent=None))
         for missing in document.get("unavailable", ()):
             say(f"unavailable: {missing['source']}: {missing['reason']}")
     else:

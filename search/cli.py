@@ -61,7 +61,7 @@ def search(**options: Any) -> None:
 
 @main.command()
 @click.option("-n", "--limit", type=int, metavar="N", help="How many [default: 20].")
-@filters("corpus", "repo", "room", "source", "sender", "thread", "since", "until")
+@filters("corpus", "sources", "room", "repo", "sender", "thread", "since", "until")
 @common
 def recent(**options: Any) -> None:
     """The last messages and commits, newest first."""
@@ -71,17 +71,22 @@ def recent(**options: Any) -> None:
 
 
 @main.command()
-@click.argument("event", metavar="EVENT")
+@click.argument("id", metavar="EVENT")
+@click.option("--gap", metavar="SPAN", help="The longest pause in a conversation [default: 1h].")
+@click.option("-n", "--limit", type=int, metavar="N", help="Messages at most [default: 200].")
 @common
 def thread(**options: Any) -> None:
-    """A whole thread in order, or the conversation around EVENT if it is in no thread."""
+    """A whole thread in order, or the conversation around EVENT if it is in no thread.
+
+    EVENT is a thread's root or any message ($…), or the id of a hit.
+    """
     from search.asking import look_up
 
     look_up("thread", options)
 
 
 @main.command()
-@click.option("-n", "--limit", type=int, metavar="N", help="At most so many themes.")
+@click.option("-n", "--count", type=int, metavar="N", help="How many [default: as fits].")
 @filters()
 @common
 def themes(**options: Any) -> None:
@@ -93,7 +98,7 @@ def themes(**options: Any) -> None:
 
 @main.command()
 @click.argument("id", metavar="ID")
-@click.option("--neighbours", type=int, metavar="N", help="How many before and after.")
+@click.option("--neighbours", type=int, metavar="N", help="How many before and after [default: 1].")
 @common
 def get(**options: Any) -> None:
     """One passage in full, with what stands before and after it; ID is that of a hit."""
@@ -103,7 +108,7 @@ def get(**options: Any) -> None:
 
 
 @main.command()
-@filters("corpus")
+@filters("corpus", "sources", "room", "repo")
 @common
 def sources(**options: Any) -> None:
     """What there is to look things up in, and how fresh it is."""
@@ -147,9 +152,9 @@ def mcp(config: Path | None) -> None:
     from search.asking import reported
 
     with reported():
-        from importlib import import_module
+        from search import mcp_server
 
-        sys.exit(import_module("search.mcp_server").main(config))
+        sys.exit(mcp_server.main(config))
 
 
 @main.command()

@@ -14,8 +14,9 @@ _FILTERS: dict[str, Callable[[Any], Any]] = {
     "room": click.option(
         "--room", multiple=True, metavar="ROOM", help="Only this room: id, alias or label."
     ),
-    "source": click.option(
+    "sources": click.option(
         "--source",
+        "sources",
         multiple=True,
         metavar="SOURCE",
         help="Only this source: chat, forge, or one id.",

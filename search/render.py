@@ -1,55 +1,51 @@
-"""Each look-up's document as lines for people: who, where, when, the passage, its citation."""
+"""Passages as lines for people: who, where, when, the text with the hit terms marked, citations."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from search.presentation import printable
-from search.terminal import Document, Look, body, one_line
+from search.terminal import Look, body, one_line
 
-_INDENT = "     "
+INDENT = "     "
 
-
-def as_text(document: Document, look: Look) -> Iterator[str]:
-    """The lines of an answer, and after them what is unavailable."""
-    yield from _RENDERERS[document["command"]](document, look)
-    for missing in document.get("unavailable", ()):
-        name = None if missing["source"] == "*" else missing["source"]
-        said = f"{name}: {missing['reason']}" if name else missing["reason"]
-        yield look.dim(printable(f"unavailable: {said}", keep=""))
+Passage = Mapping[str, Any]
 
 
-def _search(document: Document, look: Look) -> Iterator[str]:
-    for hit in document["hits"]:
-        yield from passage(hit, look, mark=f"{hit['rank']:>3}.", terms=document["texts"])
-        yield ""
-    if not document["hits"]:
-        yield "Nothing found."
-    for text in document["clipped"]:
-        said = "its end is too long for the model, keywords only"
-        yield f"clipped: {said}: {printable(text, keep='')}"
-
-
-def passage(
-    hit: Mapping[str, Any], look: Look, *, mark: str, terms: Sequence[str] = ()
-) -> Iterator[str]:
+def passage(found: Passage, look: Look, *, mark: str, terms: Sequence[str] = ()) -> Iterator[str]:
     """One passage: place, who and when, its text, and where else the same text stands."""
-    citation = hit["citation"]
-    yield f"{mark:>4} {look.link(look.bold(cited(hit, citation)), citation.get('link'))}"
-    about = one_line(*_about(hit))
+    citation = found["citation"]
+    yield f"{mark:>4} {look.link(look.bold(cited(found, citation)), citation['link'])}"
+    about = one_line(*_about(found))
     if about:
-        yield _INDENT + look.dim(about)
-    if citation.get("link") and not look.links:
-        yield _INDENT + printable(citation["link"], keep="")
-    yield from body(hit["text"], look, prefix=_INDENT, terms=terms)
-    for other in hit.get("also", ()):
-        place = look.link(cited(hit, other), other.get("link"))
-        yield f"{_INDENT}also {place}"
+        yield INDENT + look.dim(about)
+    yield from _address(citation, look)
+    for text in _texts(found):
+        yield from body(text, look, prefix=INDENT, terms=terms)
+    for other in found.get("also", ()):
+        yield f"{INDENT}also {look.link(cited(found, other), other['link'])}"
 
 
-def cited(hit: Mapping[str, Any], citation: Mapping[str, Any]) -> str:
-    """``repository path:first-last @ commit``, ``repository commit``, or the room's name."""
-    if hit["corpus"] == "chat":
-        return one_line(_room(hit, citation))
+def entry(found: Passage, look: Look) -> Iterator[str]:
+    """One message or commit of ``recent``."""
+    citation = found["citation"]
+    when = moment(found["at"]) if found["at"] else ""
+    head = one_line(when, found["author"], found["label"], _unless_current(found))
+    yield f"{look.bold(head)} {look.link(cited(found, citation), citation['link'])}"
+    yield from _address(citation, look)
+    yield from body(found["text"], look, prefix=INDENT)
+
+
+def turn(said: Passage, look: Look, *, mark: str = "") -> Iterator[str]:
+    """One message of a conversation."""
+    head = one_line(said["turn"], moment(said["at"]), said["sender"], said["edited"] and "edited")
+    yield f"{mark:>2} {look.link(look.bold(head), said['link'])}"
+    yield from body(said["body"], look, prefix=INDENT)
+
+
+def cited(found: Passage, citation: Mapping[str, Any]) -> str:
+    """``repository path:first-last @ commit``, ``repository commit``, or the room, on one line."""
+    if "room" in citation:
+        thread = citation["thread"] and f"thread {citation['thread']}"
+        return one_line(citation["alias"] or found.get("label") or citation["room"], thread)
     commit = (citation["commit"] or "?")[:12]
     if citation["path"] is None:
         return one_line(f"{citation['repository']} {commit}")
@@ -58,25 +54,11 @@ def cited(hit: Mapping[str, Any], citation: Mapping[str, Any]) -> str:
     return one_line(f"{citation['repository']} {place} @ {commit}")
 
 
-def _room(hit: Mapping[str, Any], citation: Mapping[str, Any]) -> str:
-    named = citation.get("alias") or citation.get("name") or citation.get("room")
-    return str(named or hit["source"].removeprefix("chat:"))
-
-
-def _about(hit: Mapping[str, Any]) -> Iterator[str]:
-    yield hit.get("label") or ""
-    yield ", ".join(hit.get("authors") or ())
-    yield span(hit.get("start"), hit.get("end"))
-    yield " › ".join(hit.get("trail") or ())  # as in what is embedded
-    yield hit["status"] if hit.get("status") not in (None, "current") else ""
-
-
 def span(start: str | None, end: str | None) -> str:
     """From when to when, in UTC, the day of the end only if it is another."""
     if not start:
         return ""
-    first = moment(start)
-    last = moment(end) if end else first
+    first, last = moment(start), moment(end or start)
     if last == first:
         return f"{first} UTC"
     return f"{first} – {last[11:] if last[:10] == first[:10] else last} UTC"
@@ -87,7 +69,29 @@ def moment(time: str) -> str:
     return time[:16].replace("T", " ")
 
 
-_RENDERERS: dict[str, Callable[[Document, Look], Iterator[str]]] = {"search": _search}
+def _about(found: Passage) -> Iterator[str]:
+    yield found["label"] or ""
+    yield ", ".join(found["authors"])
+    yield span(found["start"], found["end"])
+    yield " › ".join(found["trail"])  # as in what is embedded
+    yield _unless_current(found)
 
-ITEMS: dict[str, str] = {"search": "hits"}
-"""Which list of a document ``--jsonl`` gives, one member a line."""
+
+def _unless_current(found: Passage) -> str:
+    status = str(found["status"])
+    return "" if status == "current" else status
+
+
+def _address(citation: Mapping[str, Any], look: Look) -> Iterator[str]:
+    """The link written out, where the terminal cannot carry it under the citation."""
+    if citation["link"] and not look.links:
+        yield INDENT + one_line(citation["link"])
+
+
+def _texts(found: Passage) -> Iterator[str]:
+    """A window's messages one by one, each with its time and sender; other texts as they are."""
+    if not found["turns"]:
+        yield found["text"]
+    for said in found["turns"]:
+        who = said["sender"].removeprefix("@").partition(":")[0]
+        yield f"{said['at'][11:16]} {who}: {said['body']}"
