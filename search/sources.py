@@ -91,7 +91,7 @@ def asked(scope: Scope, known: Mapping[str, Source]) -> Asked:
     """
     rooms = _names(known, "chat")
     repositories = _names(known, "forge")
-    places = {each: ids_of(known, each) for each in CORPORA} | repositories | rooms
+    places = _names(known) | {each: ids_of(known, each) for each in CORPORA}
     named = _ids("room", scope.rooms, rooms) | _ids("repo", scope.repositories, repositories)
     narrowed = _ids("sources", scope.sources, places)
     chosen = {
@@ -113,11 +113,11 @@ def ids_of(known: Mapping[str, Source], corpus: Corpus) -> frozenset[str]:
     return frozenset(source.id for source in known.values() if source.corpus == corpus)
 
 
-def _names(known: Mapping[str, Source], corpus: Corpus) -> dict[str, frozenset[str]]:
+def _names(known: Mapping[str, Source], corpus: Corpus | None = None) -> dict[str, frozenset[str]]:
     """Source ids by each name that means them: a label may mean several."""
     names: dict[str, frozenset[str]] = {}
     for source in known.values():
-        for name in source.names if source.corpus == corpus else ():
+        for name in source.names if corpus in {None, source.corpus} else ():
             names[name] = names.get(name, frozenset()) | {source.id}
     return names
 
