@@ -129,12 +129,20 @@ def doctor(**options: Any) -> None:
 @main.command()
 @click.option("--foreground", is_flag=True, help="Stay in the foreground, for service managers.")
 @click.option("--stop", is_flag=True, help="Stop the service; look-ups in progress are finished.")
+@click.option("--http", is_flag=True, help="Answer programs over HTTP too, on the loopback only.")
+@click.option("--port", type=int, metavar="N", help="Port of --http [default: 7414; 0: any].")
 @config
-def serve(*, foreground: bool, stop: bool, config: Path | None) -> None:
+def serve(
+    *, foreground: bool, stop: bool, http: bool, port: int | None, config: Path | None
+) -> None:
     """Start the look-up service, which keeps the model warm. Look-ups start it by themselves."""
     from search.asking import reported, say
 
     with reported():
+        if http:
+            from importlib import import_module
+
+            sys.exit(import_module("search.http").main(config, port))
         from search.service_commands import serve_here, start_service, stop_service
 
         if stop:

@@ -55,7 +55,7 @@ def application(ask: Ask, token: str, port: int) -> Starlette:
     )
 
 
-def main(config: Path | None, port: int = PORT) -> int:
+def main(config: Path | None, port: int | None = None) -> int:
     """Serves until SIGTERM or SIGINT.
 
     Raises:
@@ -78,7 +78,7 @@ def main(config: Path | None, port: int = PORT) -> int:
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listening.bind((HOST, port))
+            listening.bind((HOST, PORT if port is None else port))
         except OSError as taken:
             raise PermanentError(
                 f"{HOST}:{port}: {taken.strerror}. Give another --port."
