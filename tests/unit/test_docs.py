@@ -125,25 +125,6 @@ def keys_of(document: Any, prefix: str = "") -> Iterator[str]:
         yield from keys_of(document[0], f"{prefix.removesuffix('.')}[].")
 
 
-def test_the_search_document_is_described_field_by_field() -> None:
-    from search.lookups import Answer, Citation, Hit, Signal
-    from search.presentation import as_json
-    from search.query import query
-
-    place = Citation("one", "c")
-    known = {field.name: None for field in fields(Hit)}
-    many: dict[str, Any] = {"authors": (), "trail": ()}
-    hit = Hit(
-        **known
-        | many
-        | {"citation": place, "also": (place,), "signals": (Signal("a", 1, 1, 1, 1),)}
-    )
-    document = as_json(Answer(query(["a"]), (hit,), {"one": "reason"}, ("a",)))
-    assert rows(section("huginn.search/1")).keys() == set(keys_of(document)) - {
-        name for name in keys_of(document) if name.startswith("hits[].also[].")
-    }
-
-
 @pytest.mark.parametrize(
     ("command", "schema"), [("status", "status"), ("sources list", "sources")], ids=str
 )
