@@ -12,9 +12,10 @@ from tasks.bootstrap import open_chat, open_store
 from tasks.chat_ports import News, Standing
 from tasks.domain.rooms import Refused, refused_by_name
 from tasks.errors import ChatNotSet, OtherReader, SourceNotListed, WrongReader
+from tasks.ports import Ledger
 from tasks.room_admission import UNSURE, admitted
 from tasks.room_context import ChatContext
-from tasks.room_records import journal_of, put_journal, put_reader, reader_of
+from tasks.room_records import journal_of, purges_of, put_journal, put_reader, reader_of
 from tasks.settings import is_room, run_settings
 from tasks.tombstones import reapply
 
@@ -53,21 +54,26 @@ def discover_rooms() -> RoomsFound:
     """
     settings, _ = run_settings()
     with open_chat(settings) as chat:
-        records = {
-            source: record
-            for source, record in chat.store.ledger.records().items()
-            if source.startswith("chat:")
-        }
-        if chat.homeserver is None:
-            return RoomsFound(unavailable=dict.fromkeys(records, str(ChatNotSet())))
-        reapply(settings, chat.store.ledger)
-        standing = chat.homeserver.standing()
-        reader = _same_reader(chat, settings, standing)
-        news = chat.homeserver.news(reader.since)
-        found = _Discovery(chat, settings, standing, news, records).found()
-        since = news.next if found.nothing_to_do else reader.since
-        put_reader(chat.store.ledger, ReaderRecord(reader.identity, since, news.next))
-        return found
+        return discover(chat)
+
+
+def discover(chat: ChatContext) -> RoomsFound:
+    """The same in a context that is open."""
+    ledger, settings = chat.store.ledger, chat.settings
+    records = {
+        source: record for source, record in ledger.records().items() if source.startswith("chat:")
+    }
+    if chat.homeserver is None:
+        return RoomsFound(unavailable=dict.fromkeys(records, str(ChatNotSet())))
+    reapply(settings, ledger)
+    chat = replace(chat, purges=tuple(purges_of(ledger)))  # those put back count in this run
+    standing = chat.known_homeserver.standing()
+    reader = _same_reader(chat, settings, standing)
+    news = chat.known_homeserver.news(reader.since)
+    found = _Discovery(chat, settings, standing, news, records).found()
+    since = news.next if found.nothing_to_do else reader.since
+    put_reader(ledger, ReaderRecord(reader.identity, since, news.next))
+    return found
 
 
 def listed_rooms(source: str | None) -> list[str]:
@@ -98,8 +104,13 @@ def listed_rooms(source: str | None) -> list[str]:
 def settle(reached: str) -> None:
     """Every room that there was news of at ``reached`` was done or noted as failed."""
     settings, _ = run_settings()
-    with open_chat(settings) as chat:
-        put_reader(chat.store.ledger, replace(reader_of(chat.store.ledger), since=reached))
+    with open_store(settings) as store:
+        settled(store.ledger, reached)
+
+
+def settled(ledger: Ledger, reached: str) -> None:
+    """Notes it in the ledger."""
+    put_reader(ledger, replace(reader_of(ledger), since=reached))
 
 
 def _same_reader(chat: ChatContext, settings: Settings, standing: Standing) -> ReaderRecord:
@@ -142,7 +153,8 @@ class _Discovery:
         record = self.records.get(source)
         quiet = room not in self.news.rooms
         rules = self.chat.admission
-        if quiet and record is None and before is not None and before.rules == rules:
+        refused_before = before is not None and not before.admitted and before.rules == rules
+        if quiet and record is None and before is not None and refused_before:
             self.entries.append(before)  # refused, and nothing happened that could change that
             return
         if quiet and record is not None and self._is_current(record):

@@ -128,7 +128,11 @@ class WeaviateWindowIndex:
         return _stored(found[0]) if found else None
 
     def _fetch(self, chosen: "_Filters") -> list[StoredWindow]:
-        return [_stored(item) for item in self._objects(chosen)]
+        found = self._objects(chosen)
+        if len(found) >= MOST:
+            slots = in_slots(self._objects, chosen, 4 * MOST)
+            found = [item for some in slots for item in some]
+        return [_stored(item) for item in found]
 
     def _objects(self, chosen: "_Filters") -> "list[Object[Any, Any]]":
         with mapped_errors("look for windows"):

@@ -5,7 +5,7 @@ a word, or keeps one that it was told to delete.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -66,6 +66,10 @@ class FakePassageWriter:
     held: dict[str, tuple[Passage, Vectors]] = field(default_factory=dict)
     losing: set[str] = field(default_factory=set)
     keeping: set[str] = field(default_factory=set)
+    times: dict[str, datetime] = field(default_factory=dict)
+    """When each passage was written last, by ``now``, this machine's clock."""
+
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def stored(
         self,
@@ -100,6 +104,7 @@ class FakePassageWriter:
         for passage, vectors in passages:
             if passage.id not in self.losing:
                 self.held[passage.id] = passage, vectors
+                self.times[passage.id] = self.now()
                 written.add(passage.id)
         return written
 
@@ -170,6 +175,21 @@ class FakeScrubber:
 
     def scrub(self, texts: Sequence[str]) -> list[Scrubbed]:
         return [self._scrubbed(text) for text in texts]
+
+    def scrub_together(self, texts: Sequence[str]) -> list[Scrubbed]:
+        """A secret of several lines is one that came in so many texts, each with its line."""
+        found = [text.text for text in self.scrub(texts)]
+        for secret, rule in self.secrets.items():
+            lines = secret.split("\n")
+            for first in range(len(texts) - len(lines) + 1 if len(lines) > 1 else 0):
+                places = range(first, first + len(lines))
+                if all(line in found[place] for place, line in zip(places, lines, strict=True)):
+                    for place, line in zip(places, lines, strict=True):
+                        found[place] = found[place].replace(line, f"[scrubbed:{rule}]")
+        return [
+            Scrubbed(text, self._scrubbed(before).counts)
+            for text, before in zip(found, texts, strict=True)
+        ]
 
     def _scrubbed(self, text: str) -> Scrubbed:
         counts = []
