@@ -35,7 +35,7 @@ where a lone sign or marker came first for the shortest of them.
 """
 
 _LONGEST_NAME = 40  # characters of a speaker in what is embedded, so that words fit beside it
-_LOOK_AHEAD = 4  # times MAX_BYTES: how much of a long body the splitter sees at once
+_LOOK_AHEAD = 4  # times max_bytes: how much of a long body the splitter sees at once
 
 CountTokens = Callable[[str], int]
 
@@ -150,23 +150,24 @@ def _turns(
     if fits([whole]):
         yield whole
         return
-    room = token_limit - count_tokens(f"{_name(message.sender)}: ")
-    for piece in _pieces(message.body, lambda text: fits([turn(text)]), min(room, max_bytes)):
+    always = min(token_limit - count_tokens(f"{_name(message.sender)}: "), max_bytes)
+    ahead = _LOOK_AHEAD * max_bytes
+    for piece in _pieces(message.body, lambda text: fits([turn(text)]), always, ahead):
         if piece.strip():
             yield turn(piece)
 
 
-def _pieces(text: str, fits: Callable[[str], bool], always: int) -> Iterator[str]:
+def _pieces(text: str, fits: Callable[[str], bool], always: int, ahead: int) -> Iterator[str]:
     """The text in pieces that fit.
 
-    The splitter sees a part of the text at a time, because its cost grows with what it has yet to
+    The splitter sees ``ahead`` characters at a time, because its cost grows with what it has yet to
     cut. It takes for granted that a text of no more bytes than its capacity fits, so that is what
     ``always`` bytes do (no byte is two tokens), and a size says only whether a text fits.
     """
     splitter = TextSplitter.from_callback(
         lambda piece: 1 if fits(piece) else always + 1, max(1, always), trim=False
     )
-    start, ahead = 0, _LOOK_AHEAD * MAX_BYTES
+    start = 0
     while start < len(text):
         part = text[start : start + ahead]
         pieces = splitter.chunks(part)
