@@ -103,6 +103,11 @@ def test_m33_quotes_left_open_or_never_opened_do_no_harm(formatted: str) -> None
     assert text_of(reply(QUOTE + "see c", formatted_body=formatted)) == "see c"
 
 
+def test_m33_a_stray_end_hides_no_link() -> None:
+    stray = "</mx-reply><mx-reply><a href='https://a.example'>a</a></mx-reply>"
+    assert linked(stray + "<a href='https://b.example'>b</a>") == ["https://b.example"]
+
+
 def linked(formatted: str, body: str = "see here") -> list[str]:
     text = text_of(text_content(body, formatted_body=formatted))
     assert text is not None
