@@ -152,9 +152,8 @@ def _relations(content: Mapping[str, Any]) -> tuple[str, str]:
     reply_to = _identifier(_mapping(relation, "m.in_reply_to").get("event_id"))
     if relation.get("rel_type") != "m.thread":
         return "", reply_to
-    return _identifier(relation.get("event_id")), "" if relation.get(
-        "is_falling_back"
-    ) else reply_to
+    root = _identifier(relation.get("event_id"))
+    return root, "" if relation.get("is_falling_back") else reply_to
 
 
 def _replaces(content: Mapping[str, Any]) -> str | None:
