@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -26,7 +27,7 @@ _mass = click.option(
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="huginn", prog_name="huginn")
 def main() -> None:
-    r"""Keep a community's repositories (and rooms) searchable.
+    r"""Keep a community's rooms and repositories searchable.
 
     \b
     huginn refresh              bring everything that is listed up to date
@@ -61,7 +62,7 @@ def backfill(
     allow_mass_delete: bool,
     as_json: bool,
 ) -> None:
-    """Go through SOURCE (repo:NAME, or NAME) from the start, whatever its cursor says.
+    """Go through SOURCE (NAME, repo:NAME or chat:ROOM) from the start, whatever its cursor says.
 
     What is stored already and right is left alone; no text is embedded twice.
     """
@@ -130,6 +131,78 @@ def sources_remove(name: str, config: Path | None) -> None:
     from flows.listing import remove
 
     _run(config, lambda: remove(name.removeprefix("repo:")))
+
+
+@main.group("chat-purge", invoke_without_command=True)
+@click.option("--room", metavar="ROOM", help="The room's id, or the alias of one that is held.")
+@click.option("--from", "first", metavar="TIME", help="RFC 3339, included.")
+@click.option("--to", "last", metavar="TIME", help="RFC 3339, included.")
+@click.option("--sender", metavar="MXID", help="Only what this user wrote.")
+@click.option("--event", metavar="EVENT", help="Only this message, whenever it was.")
+@click.option("--everything", is_flag=True, help="Without bounds, also what will be said.")
+@click.option("--now", is_flag=True, help="Delete at once, not at the next refresh.")
+@click.option("--yes", is_flag=True, help="Do not ask before --everything.")
+@_config
+@click.pass_context
+def chat_purge(
+    ctx: click.Context,
+    /,
+    config: Path | None,
+    now: bool,
+    yes: bool,
+    **options: Any,
+) -> None:
+    """Say which messages of a room must never be held, whatever the homeserver shows.
+
+    The next refresh deletes them and none takes them in again. It needs no token.
+    """
+    if ctx.invoked_subcommand is not None:
+        if any((now, yes, config, *options.values())):
+            raise click.UsageError(f"Give options after {ctx.invoked_subcommand}.")
+        return
+    if options["room"] is None:
+        raise click.UsageError("Give --room, or one of the commands list and remove.")
+    from flows.purging import purge
+
+    _run(config, lambda: purge(options, now=now, yes=yes))
+
+
+@chat_purge.command("list")
+@_config
+@_json
+def chat_purge_list(config: Path | None, as_json: bool) -> None:
+    """Show every purge that is in force."""
+    from flows.purging import show
+
+    _run(config, lambda: show(as_json=as_json))
+
+
+@chat_purge.command("remove")
+@click.argument("id", metavar="ID")
+@_config
+def chat_purge_remove(id: str, config: Path | None) -> None:  # noqa: A002  # click's argument
+    """Take a purge back: the next refresh may bring back what it covered."""
+    from flows.purging import remove
+
+    _run(config, lambda: remove(id))
+
+
+@main.group()
+def doctor() -> None:
+    """Say what is wrong, if anything, and what to do."""
+
+
+@doctor.command("matrix")
+@_config
+@_json
+def doctor_matrix(config: Path | None, as_json: bool) -> None:
+    """Tell how to make the reader, what it may see, and why a room is not read.
+
+    Asks the homeserver by GET only, and writes nothing anywhere.
+    """
+    from flows.doctor import matrix
+
+    _run(config, lambda: matrix(as_json=as_json))
 
 
 @main.command()

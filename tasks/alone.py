@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from search.locking import StillHeld, locked
+from search.settings import load_settings
 from tasks.errors import SourceBusy
 from tasks.progress import listener
-from tasks.settings import run_settings
 
 WAIT_SECONDS = 3_600.0
 
@@ -23,7 +23,7 @@ def alone(source: str) -> Iterator[None]:
     Raises:
         SourceBusy: the other one is still at work after ``WAIT_SECONDS``.
     """
-    settings, _ = run_settings()
+    settings = load_settings()
     folder = settings.data_dir / "run"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     key = hashlib.sha256(f"{settings.weaviate.collection} {source}".encode()).hexdigest()[:16]

@@ -44,12 +44,13 @@ if TYPE_CHECKING:
 @contextmanager
 def open_store(settings: Settings) -> Iterator[Store]:
     """A writer and a ledger on the live collection, made first if need be."""
-    with _opened(settings) as (store, _):
+    with open_windows(settings) as (store, _):
         yield store
 
 
 @contextmanager
-def _opened(settings: Settings) -> Iterator[tuple[Store, WindowIndex]]:
+def open_windows(settings: Settings) -> Iterator[tuple[Store, WindowIndex]]:
+    """The same, and the index of the rooms' windows; asks for no homeserver and no token."""
     with connect(settings, "writer", listener().say) as client:
         collection = _collection(settings, client)
         alias = settings.weaviate.collection
@@ -117,7 +118,7 @@ def open_chat(settings: Settings) -> Iterator[ChatContext]:
     with ExitStack() as stack:
         if homeserver is not None:
             stack.enter_context(closing(homeserver))
-        store, index = stack.enter_context(_opened(settings))
+        store, index = stack.enter_context(open_windows(settings))
         yield ChatContext(
             settings=settings,
             store=store,

@@ -25,7 +25,7 @@ def commit(store: Store, acknowledgement: Acknowledgement) -> None:
         return
     if record.place != acknowledgement.before:
         # What this step wrote came late: the next run has to list what is stored.
-        store.ledger.put(_distrusted(record))
+        store.ledger.put(distrusted(record))
         raise CursorMoved(acknowledgement.source)
     now = datetime.now(UTC)
     read = added(record.read, acknowledgement.counts.read)
@@ -45,7 +45,8 @@ def commit(store: Store, acknowledgement: Acknowledgement) -> None:
         mark_applied(store.ledger, set(before.purges) - set(after.purges))
 
 
-def _distrusted(record: SourceRecord) -> SourceRecord:
+def distrusted(record: SourceRecord) -> SourceRecord:
+    """The record of a source whose cursor vouches for nothing: the next run lists or reads anew."""
     if isinstance(record.place, RoomCursor):
         return record.at(unheld(record.place))
     return record.at(set_aside(record.place))

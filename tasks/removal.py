@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from tasks.commit import distrusted
 from tasks.context import Store
 from tasks.domain.acknowledgement import Acknowledgement, Confirmation, Counts
 from tasks.domain.batches import batched
-from tasks.domain.cursors import set_aside
 
 AT_ONCE = 5_000
 
@@ -16,7 +16,7 @@ def remove(store: Store, source: str) -> Acknowledgement:
     An exclusion is never held back by the guard against mass deletes (spec 2.7).
     """
     record = store.ledger.record(source)
-    record = replace(record, state="deleting", cursor=set_aside(record.cursor))
+    record = replace(distrusted(record), state="deleting")
     store.ledger.put(record)
     ids = [each.id for each in store.writer.stored(source)]
     gone: set[str] = set()
@@ -24,8 +24,8 @@ def remove(store: Store, source: str) -> Acknowledgement:
         gone |= store.writer.delete(some)
     acknowledgement = Acknowledgement(
         source=source,
-        before=record.cursor,
-        after=record.cursor,
+        before=record.place,
+        after=record.place,
         deletes=Confirmation.of(ids, gone),
         counts=Counts(deleted=len(gone)),
     )

@@ -59,7 +59,7 @@ def _is_left(context: RoomContext, cursor: RoomCursor, window: StoredWindow) -> 
     if cursor.since and window.ingested_at < datetime.fromisoformat(cursor.since):
         return True
     return any(
-        purge.may_cover(window.start, window.end, window.events)
+        purge.may_cover(window.start, window.end, (*window.events, *window.edits))
         for purge in context.purges
         if purge.id in cursor.purges
     )

@@ -23,7 +23,9 @@ def begun(
     """
     same_rules = cursor.version == version
     if same_rules and cursor.phase and not from_start:
-        return replace(cursor, again=True)
+        resumed = replace(cursor, again=True)
+        new = tuple(purge for purge in purges if purge not in cursor.purges)
+        return _with_purges(resumed, new) if new else resumed
     if not same_rules or cursor.stream is None or from_start:
         return RoomCursor(
             stream=None,
@@ -38,6 +40,16 @@ def begun(
     if purges:
         return replace(cursor, phase="sweep", page="", target=cursor.stream, purges=purges)
     return replace(cursor, phase="forward", page=cursor.stream, target=target)
+
+
+def _with_purges(cursor: RoomCursor, new: tuple[str, ...]) -> RoomCursor:
+    """A run cut short that has more to purge: it sweeps what is held before it goes forward."""
+    purges = (*cursor.purges, *new)
+    if cursor.phase == "back":  # the sweep is still to come
+        return replace(cursor, purges=purges)
+    # From ``stream`` on everything is read again: a page's token may lie behind what was swept.
+    target = cursor.stream if cursor.phase == "forward" else cursor.target
+    return replace(cursor, phase="sweep", page="", target=target, purges=purges)
 
 
 def walked_back(cursor: RoomCursor) -> RoomCursor:
