@@ -123,7 +123,8 @@ def _line(outcome: Outcome) -> str:
             f"{counts.unchanged} unchanged, {counts.deleted} deleted, {counts.embedded} embedded"
         )
     return (
-        f"{outcome.source}: at {(outcome.target or '')[:12]}, {counts.files} files and "
-        f"{counts.commits} commits looked at, {counts.written} passages written, "
-        f"{counts.unchanged} unchanged, {counts.deleted} deleted, {counts.embedded} embedded"
+        f"{outcome.source}: at {(outcome.target or '')[:12]}, {counts.files} files "
+        f"({counts.indexed} indexed) and {counts.commits} commits looked at, "
+        f"{counts.written} passages written, {counts.unchanged} unchanged, "
+        f"{counts.deleted} deleted, {counts.embedded} embedded"
     )

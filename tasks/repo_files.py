@@ -53,6 +53,7 @@ def next_files(context: RepoContext, plan: Plan, cursor: RepoCursor) -> Step:
         passages=tuple(passages),
         counts=Counts(
             files=sum(path in plan.entries for path in looked_at) + skipped["path-not-utf8"],
+            indexed=len({passage.path for passage in passages}),
             skipped=dict(skipped),
             scrubbed=dict(scrubbed),
         ),

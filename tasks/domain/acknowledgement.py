@@ -23,7 +23,10 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What one step, or the sum of many, did. Numbers only, so that they may be shown anywhere."""
+    """What one step, or the sum of many, did. Numbers only, so that they may be shown anywhere.
+
+    ``files`` were looked at: ``indexed`` have passages, the others are in ``skipped``.
+    """
 
     files: int = 0
     commits: int = 0
@@ -35,6 +38,7 @@ class Counts:
     reused: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)
     scrubbed: Mapping[str, int] = field(default_factory=dict)
+    indexed: int = 0
 
     @property
     def read(self) -> dict[str, int]:
@@ -56,6 +60,7 @@ class Counts:
             reused=self.reused + other.reused,
             skipped=added(self.skipped, other.skipped),
             scrubbed=added(self.scrubbed, other.scrubbed),
+            indexed=self.indexed + other.indexed,
         )
 
 

@@ -80,3 +80,4 @@ def test_counts_add_up_field_by_field() -> None:
         {"github": 1},
     )
     assert one + Counts() == one
+    assert (Counts(indexed=2) + Counts(indexed=3)).indexed == 5
