@@ -41,6 +41,7 @@ class Home:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.environment = os.environ | {
             "PREFECT_HOME": str(self.folder / "prefect"),
+            "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "1200",
             "HUGINN_DATA_DIR": str(self.folder / "data"),
             "HUGINN_CACHE_DIR": str(self.folder / "cache"),
         }
@@ -63,7 +64,9 @@ class Home:
         Raises:
             SourcesFailed: the script ends.
         """
-        os.environ["PREFECT_HOME"] = self.environment["PREFECT_HOME"]
+        for name, value in self.environment.items():
+            if name.startswith("PREFECT_"):
+                os.environ[name] = value
         os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
         from flows.refresh import refresh
 
