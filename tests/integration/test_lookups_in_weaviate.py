@@ -8,11 +8,14 @@ import pytest
 
 from search import lookups
 from search.analysis import analyse
+from search.collection import CollectionMeta
+from search.embedding import Embedder
 from search.errors import CollectionMissing, UsageError
 from search.passage import Passage, passage_id
 from search.query import query
 from search.reader import Reader, Resolved
-from search.settings import Settings
+from search.selection import Selection
+from search.settings import EmbedderSettings, Settings
 from tasks.adapters.globs import chosen_by
 from tests.support.chats import ROOM, START, turn, window
 from tests.support.fakes import META, current, file_passage
@@ -54,6 +57,11 @@ def found(answer: lookups.Answer) -> list[str]:
 def crowd(count: int = 250) -> list[Passage]:
     """More passages than the server is asked for, all with the word of the question."""
     return [file(f"key key key {n}", f"crowd/{n}.txt", repo="crowd") for n in range(count)]
+
+
+def meta_of(embedder: Embedder) -> CollectionMeta:
+    known = embedder.identity
+    return CollectionMeta(known.name, known.digest, known.dimensions)
 
 
 def minute(number: float) -> str:
@@ -195,6 +203,30 @@ def test_w26_times_of_any_offset_are_found_by_their_moment(shelf: Shelf) -> None
     assert hit.start == datetime(2026, 2, 28, 19, 15, tzinfo=UTC)
     assert shelf.search("words", since="2026-02-28T19:15:01Z").hits == ()
     assert len(shelf.search("words", until="2026-02-28").hits) == 1
+
+
+def test_e04_the_same_texts_in_other_batches_are_the_same_passages_in_the_same_order(
+    server_settings: Settings, collection_name: str
+) -> None:
+    """Their vectors differ in the last digits: neither what is stored nor the order may."""
+    embedder = Embedder(EmbedderSettings())
+    texts = [f"{word} {'and so on ' * n}" for n, word in enumerate(["ravens", "keys", "rooms"])]
+    padding = [f"filler {'long ' * n}" for n in range(61)]
+    batched = embedder.embed([*texts, *padding], "document")[: len(texts)]
+    alone = [embedder.embed([text], "document")[0] for text in texts]
+    (asked,) = embedder.embed(["signing keys"], "query")
+    answers = []
+    for number, vectors in enumerate((batched, alone)):
+        shelf = Shelf(server_settings, f"{collection_name}{number}", meta=meta_of(embedder))
+        passages = [file(text, f"{n}.md") for n, text in enumerate(texts)]
+        shelf.put(*passages, vectors={p.id: v for p, v in zip(passages, vectors, strict=True)})
+        with shelf.reader() as reader:
+            name = reader.resolve().name
+            found = reader.hybrid(name, "signing keys", asked, Selection(("repo:one",)))
+        answers.append([(each.id, each.properties["text"]) for each in found])
+    assert answers[0] == answers[1]
+    for one, other in zip(batched, alone, strict=True):
+        assert one == pytest.approx(other, abs=1e-5)
 
 
 def test_w28_what_was_acknowledged_is_found_by_its_vector_at_once(shelf: Shelf) -> None:

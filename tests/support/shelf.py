@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from search import lookups
+from search.collection import CollectionMeta
 from search.connection import connect
 from search.embedding import Vector
 from search.ledger import Journal, SourceRecord
@@ -35,6 +36,7 @@ class Shelf:
     embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
     unlisted: set[str] = field(default_factory=set)
     records: dict[str, SourceRecord] = field(default_factory=dict)
+    meta: CollectionMeta = META
 
     def put(self, *passages: Passage, vectors: Mapping[str, Vector] | None = None) -> None:
         """Writes the passages in this order, in one batch, and the records of their sources.
@@ -48,7 +50,7 @@ class Shelf:
             return Vectors(vector, [vector]) if vector else vectors_for(passage.window)
 
         with connect(self.server, "writer") as client:
-            name = ensure_collection(client, self.collection, META)
+            name = ensure_collection(client, self.collection, self.meta)
             writer = WeaviatePassageWriter(client, name)
             assert len(writer.write((p, vectors_of(p)) for p in passages)) == len(passages)
             self._note(WeaviateLedger(client, self.collection, name), {p.source for p in passages})
@@ -56,13 +58,13 @@ class Shelf:
     def journal(self, journal: Journal) -> None:
         """Puts the journal of a run."""
         with connect(self.server, "writer") as client:
-            name = ensure_collection(client, self.collection, META)
+            name = ensure_collection(client, self.collection, self.meta)
             WeaviateLedger(client, self.collection, name).put_document("journal", journal.as_json())
 
     def note(self, record: SourceRecord) -> None:
         """Puts the record of a source."""
         with connect(self.server, "writer") as client:
-            name = ensure_collection(client, self.collection, META)
+            name = ensure_collection(client, self.collection, self.meta)
             self.records[record.source] = record
             WeaviateLedger(client, self.collection, name).put(record)
 

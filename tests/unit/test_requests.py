@@ -51,6 +51,13 @@ def test_a_refusal_names_its_field_and_the_way_out(
     assert refused.value.fix
 
 
+@pytest.mark.parametrize("texts", [[""], ["   "], ["a", "\t", "b"], [*"abcdefg", " "]], ids=repr)
+def test_w12_a_blank_text_is_refused_also_among_others(texts: list[str]) -> None:
+    with pytest.raises(UsageError) as refused:
+        check("search", {"texts": texts})
+    assert refused.value.field.startswith("texts[")
+
+
 def test_defaults_are_the_documented_ones() -> None:
     assert check("thread", {"id": "$a"}) == ThreadAsk("$a", timedelta(hours=1), 200)
     assert check("get", {"id": ID.upper()}) == PassageAsk(ID, 1)
