@@ -61,6 +61,7 @@ def main(config: Path | None, port: int | None = None) -> int:
     Raises:
         PermanentError: the token's file is open to others, or the port is taken.
     """
+    import signal
     import socket
 
     import uvicorn
@@ -92,6 +93,9 @@ def main(config: Path | None, port: int | None = None) -> int:
             server_header=False,
             timeout_graceful_shutdown=10,
         )
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # uvicorn ends by them, then raises them once more: asked to end is no failure.
+            signal.signal(number, lambda *_: None)
         uvicorn.Server(settings).run([listening])
     return 0
 
