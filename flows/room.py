@@ -5,7 +5,7 @@ from flows.report import Outcome
 from tasks.alone import alone
 from tasks.errors import OtherReader, RoomRefused
 from tasks.runtime import flow
-from tasks.steps import begin_room, mark_failed, reason_of, remove_source, upsert_room
+from tasks.steps import begin_room, mark_failed, reason_of, refuse_room, upsert_room
 
 
 @flow(name="refresh-room", flow_run_name="chat:{room}", persist_result=False)
@@ -22,7 +22,9 @@ def refresh_room(
                     lambda: upsert_room.submit(room, allow_mass_delete=allow_mass_delete)
                 )
             except RoomRefused as refused:
-                return Outcome(source, "removed", None, remove_source(source), str(refused))
+                return Outcome(
+                    source, "removed", None, refuse_room(room, refused.reason), str(refused)
+                )
     except OtherReader:
         raise  # what the ledger holds is not ours to mark
     except Exception as error:

@@ -30,7 +30,7 @@ from tasks.domain.puppets import Puppets
 from tasks.domain.rooms import RoomRules
 from tasks.domain.segments import GAP, MODULUS
 from tasks.domain.windows import WINDOW_RULES
-from tasks.errors import SourceNotListed
+from tasks.errors import ChatNotSet, SourceNotListed
 from tasks.ports import Scrubber
 from tasks.progress import listener
 from tasks.room_context import ChatContext, RoomContext
@@ -106,18 +106,10 @@ def open_chat(settings: Settings) -> Iterator[ChatContext]:
 
     The token is read only here, and only if a homeserver is set.
     """
-    matrix = settings.matrix
-    homeserver = None
-    if matrix.homeserver is not None:
-        homeserver = MatrixHomeserver(
-            matrix.homeserver,
-            matrix_token(settings),
-            timeout=matrix.timeout,
-            patience=matrix.patience,
-        )
     with ExitStack() as stack:
-        if homeserver is not None:
-            stack.enter_context(closing(homeserver))
+        homeserver = None
+        if settings.matrix.homeserver is not None:
+            homeserver = stack.enter_context(open_homeserver(settings))
         store, index = stack.enter_context(open_windows(settings))
         yield ChatContext(
             settings=settings,
@@ -131,6 +123,28 @@ def open_chat(settings: Settings) -> Iterator[ChatContext]:
             version=chat_version(settings),
             admission=room_admission_version(settings),
         )
+
+
+@contextmanager
+def open_homeserver(
+    settings: Settings, *, patience: float | None = None
+) -> Iterator[MatrixHomeserver]:
+    """A client of the homeserver, asked as the reader; ``patience`` in place of the setting.
+
+    Raises:
+        ChatNotSet: the settings name none.
+    """
+    matrix = settings.matrix
+    if matrix.homeserver is None:
+        raise ChatNotSet
+    client = MatrixHomeserver(
+        matrix.homeserver,
+        matrix_token(settings),
+        timeout=matrix.timeout,
+        patience=matrix.patience if patience is None else patience,
+    )
+    with closing(client):
+        yield client
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from search.ledger import Journal, ReaderRecord
+from search.ledger import Journal, JournalEntry, ReaderRecord
 from tasks.domain.purges import Purge
 from tasks.ports import Ledger
 
@@ -29,6 +29,20 @@ def journal_of(ledger: Ledger) -> Journal | None:
 def put_journal(ledger: Ledger, journal: Journal) -> None:
     """Stores it in the place of the one before."""
     ledger.put_document("journal", journal.as_json())
+
+
+def note_refused(ledger: Ledger, room: str, reason: str, rules: str) -> None:
+    """Puts into the last run's journal that an event of the room's history kept it out.
+
+    Until there is news of it, it is not read again by the same ``rules``.
+    """
+    journal = journal_of(ledger)
+    if journal is None:
+        return
+    refused = JournalEntry(room, "", admitted=False, reason=reason, rules=rules)
+    others = [each for each in journal.entries if each.room != room]
+    entries = sorted([*others, refused], key=lambda each: each.room)
+    put_journal(ledger, replace(journal, entries=tuple(entries)))
 
 
 def purges_of(ledger: Ledger) -> list[Purge]:

@@ -2,8 +2,9 @@
 
 from search.errors import HuginnError
 from tasks import commit, discover, discover_rooms, removal, repos, rooms
-from tasks.bootstrap import open_repo, open_room, open_store
+from tasks.bootstrap import open_repo, open_room, open_store, room_admission_version
 from tasks.domain.acknowledgement import Acknowledgement, Counts
+from tasks.room_records import note_refused
 from tasks.runtime import effect
 from tasks.settings import listed_names, run_settings
 
@@ -81,6 +82,16 @@ def remove_source(source: str) -> Counts:
     settings, _ = run_settings()
     with open_store(settings) as store:
         return removal.remove(store, source).counts
+
+
+@effect("refuse:{room}")
+def refuse_room(room: str, reason: str) -> Counts:
+    """Removes a room that an event of its history keeps out, and says so in the journal."""
+    settings, _ = run_settings()
+    with open_store(settings) as store:
+        counts = removal.remove(store, f"chat:{room}").counts
+        note_refused(store.ledger, room, reason, room_admission_version(settings))
+    return counts
 
 
 @effect("mark_failed:{source}")

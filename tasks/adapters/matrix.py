@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 from tasks.adapters import matrix_answers as answers
 from tasks.adapters.matrix_http import Ask, MatrixHttp
 from tasks.adapters.matrix_room import MatrixRoom
-from tasks.adapters.matrix_sync import news_since
+from tasks.adapters.matrix_sync import invites, news_since
 from tasks.chat_ports import News, Standing
 from tasks.errors import HomeserverRefused
 
@@ -58,6 +58,14 @@ class MatrixHomeserver:
         """See ``Homeserver.news``: one request, which leaves our presence alone."""
         return self._http.get(partial(answers.news, first=since is None), news_since(since))
 
+    def versions(self) -> tuple[str, ...]:
+        """Which versions of the client-server API it speaks, as it says itself."""
+        return self._http.get(answers.versions, _Versions(()))
+
+    def invites(self) -> frozenset[str]:
+        """Rooms to which the reader is invited; Huginn never accepts."""
+        return self._http.get(answers.invites, invites())
+
     def room(self, room: str) -> "MatrixRoom":
         """See ``Homeserver.room``."""
         return MatrixRoom(self._http, room, self.user)
@@ -76,6 +84,13 @@ class MatrixHomeserver:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class _Versions(Ask):
+    """Stands beside the versions of the API, not below one."""
+
+    def __str__(self) -> str:
+        return "/_matrix/client/versions"
 
 
 def _address(url: str) -> str:

@@ -102,6 +102,18 @@ def membership_in_sync(answer: Any, room: str, user: str) -> str:
     return "leave"
 
 
+def versions(answer: Any) -> tuple[str, ...]:
+    """The versions of the client-server API that a homeserver speaks."""
+    found = _list(_object(answer, "versions").get("versions"), "versions")
+    return tuple(_text(each, "a version") for each in found)
+
+
+def invites(answer: Any) -> frozenset[str]:
+    """The rooms of a sync to which we are invited."""
+    rooms = _object(_object(answer, "sync").get("rooms", {}), "rooms")
+    return frozenset(_object(rooms.get("invite", {}), "rooms.invite"))
+
+
 def _new(content: Any) -> bool:
     room = _object(content, "a room of sync")
     timeline = _object(room.get("timeline", {}), "timeline")
