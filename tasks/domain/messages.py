@@ -118,7 +118,8 @@ def is_foreign(edit: RawEvent, original: RawEvent) -> bool:
 
 def is_redacted(raw: RawEvent) -> bool:
     """Whether the homeserver says that the event was redacted."""
-    return bool(_mapping(raw, "unsigned").get("redacted_because"))
+    unsigned = _mapping(raw, "unsigned")
+    return any(unsigned.get(mark) is not None for mark in ("redacted_because", "redacted_by"))
 
 
 def _seen_message(raw: RawEvent, event: str, *, notices: bool) -> Seen:

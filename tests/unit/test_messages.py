@@ -79,6 +79,11 @@ def test_m18_a_redacted_edit_points_to_what_was_stored_from_it() -> None:
     assert seen(gone, notices=True) == Seen("$e", targets=("$e",), skipped="redacted")
 
 
+@pytest.mark.parametrize("mark", [{"redacted_by": "$r"}, {"redacted_because": {}}])
+def test_any_mark_of_a_redaction_counts(mark: dict[str, Any]) -> None:
+    assert skipped(raw_event(unsigned=mark)) == "redacted"
+
+
 def test_m19_the_text_before_a_redacted_edit_is_back() -> None:
     raw = raw_event("$a", text_content("one"))
     assert message_of(with_edit(raw, redacted(edit_event("$e", "$a", "two")))).body == "one"
