@@ -11,7 +11,9 @@ from search.analysis import analyse
 from search.errors import UsageError
 from search.ledger import Journal, JournalEntry, RoomCursor
 from search.passage import Passage, passage_id
+from search.scope import Scope
 from search.settings import Settings
+from search.themes import Theme, themes
 from tests.support.chats import ROOM, START, turn, window
 from tests.support.fakes import IDENTITY as MODEL
 from tests.support.fakes import current, file_passage
@@ -75,6 +77,17 @@ def test_recent_gives_the_last_n_although_windows_hold_many_or_overlap(shelf: Sh
     expected = ["says new", *(f"says b{n}" for n in range(11, -1, -1)), "says old"]
     for limit in (1, 2, 5, 12, 13, 14, 20):
         assert texts(shelf.ask("recent", limit=limit)) == expected[:limit]
+
+
+def test_recent_looks_on_until_no_older_window_can_hold_a_newer_message(shelf: Shelf) -> None:
+    """Ada's windows that end last hold old words of hers: Bob spoke last in them."""
+    late = [
+        window([turn(f"a{n}", n), turn(f"b{n}", 100 + n, "bob")], room=f"!r{n}") for n in range(9)
+    ]
+    shelf.put(*late, window([turn("newest", 50)], room="!quiet"))
+    for limit in (1, 2):
+        document = shelf.ask("recent", sender="@ada:example.org", limit=limit)
+        assert texts(document) == ["says newest", "says a8"][:limit]
 
 
 def test_recent_leaves_out_messages_of_a_window_that_do_not_fit_themselves(shelf: Shelf) -> None:
@@ -302,18 +315,24 @@ def test_themes_are_the_same_for_the_same_data_whatever_order_it_came_in(
     assert all("ravens" in each["text"] for each in first["typical"])
 
 
-def test_themes_of_a_large_selection_are_made_of_a_stated_sample(shelf: Shelf) -> None:
-    from search.scope import Scope
-    from search.themes import themes
+def test_themes_of_a_large_selection_are_made_of_a_stated_sample(
+    server_settings: Settings, collection_name: str
+) -> None:
+    passages = [file_passage(f"words {n}", f"{n}.md") for n in range(50)]
+    found = []
+    for number, order in enumerate([passages, passages[::-1]]):
+        shelf = Shelf(server_settings, f"{collection_name}{number}")
+        shelf.put(*order)
+        with shelf.reader() as reader:
+            made = themes(Scope(), 3, reader=reader, settings=shelf.settings, sample=20)
+        assert (made.total, made.sampled) == (50, 20)
+        assert sum(theme.size for theme in made.themes) == 20
+        found.append([(theme.terms, theme.size, ids_of(theme)) for theme in made.themes])
+    assert found[0] == found[1]
 
-    shelf.put(*(file_passage(f"words {n}", f"{n}.md") for n in range(50)))
-    with shelf.reader() as reader:
-        answers = [
-            themes(Scope(), 3, reader=reader, settings=shelf.settings, sample=20) for _ in range(2)
-        ]
-    assert answers[0] == answers[1]
-    assert (answers[0].total, answers[0].sampled) == (50, 20)
-    assert sum(theme.size for theme in answers[0].themes) == 20
+
+def ids_of(theme: Theme) -> list[str]:
+    return [passage.id for passage in theme.typical]
 
 
 def test_themes_of_nothing_are_an_empty_answer(shelf: Shelf) -> None:
