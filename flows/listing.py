@@ -12,31 +12,38 @@ from search import embedded
 from search.config_file import CONFIG_NAME, config_path
 from search.connection import connect
 from search.errors import CollectionMissing, HuginnError, UsageError
-from search.ledger import SourceRecord
+from search.ledger import Journal, SourceRecord
 from search.listing import RepositorySettings, checked_address
 from search.presentation import printable
 from search.reader import Reader
 from search.settings import Settings
-from tasks.settings import run_settings
+from tasks.settings import is_room, run_settings
 
 
 def show(*, as_json: bool) -> int:
     """One line per listed source, with what the ledger knows of it if the server runs."""
     settings, own_list = run_settings()
-    records = _records(settings)
+    records, _ = held_records(settings)
     rows = [_row(each.source, each.url, records, each.label) for each in settings.repositories]
     listed = {row["source"] for row in rows}
     if own_list:
         rows += [
             _row(source, "no longer listed; the next `huginn refresh` removes it", records)
             for source in records or {}
-            if source not in listed
+            if source not in listed and not is_room(source)
         ]
+    rows += [
+        _row(source, record.identity, records, _room_label(settings, source))
+        for source, record in (records or {}).items()
+        if is_room(source)
+    ]
     if as_json:
         click.echo(json.dumps({"schema": "huginn.sources/1", "sources": rows}, indent=2))
         return 0
     for row in rows:
-        told = f"{row['source']}  {row['state']}  {row['passages']} passages  {row['address']}"
+        told = f"{row['source']}  {row['state']}  {row['passages']} passages  "
+        told += row["alias"] or row["address"]
+        told += f"  ({row['label']})" if row["alias"] and row["label"] else ""
         click.echo(printable(told, keep=""))
         if row["reason"]:
             click.echo(f"    {printable(row['reason'], keep='')}")
@@ -87,16 +94,24 @@ def remove(name: str) -> int:
     return 0
 
 
-def _records(settings: Settings) -> dict[str, SourceRecord] | None:
-    """The ledger's records; None when the server is down (showing a list starts nothing)."""
+def held_records(settings: Settings) -> tuple[dict[str, SourceRecord] | None, Journal | None]:
+    """The ledger's records, and the last run's journal of rooms, read with the reader's key.
+
+    None when the server is down: showing starts nothing.
+    """
     if settings.weaviate.url is None and embedded.running(settings) is None:
-        return None
+        return None, None
     with connect(settings, "reader") as client:
         reader = Reader(client, settings.weaviate.collection)
         try:
-            return reader.records(reader.resolve().name)
+            collection = reader.resolve().name
         except CollectionMissing:
-            return {}
+            return {}, None
+        return reader.records(collection), reader.journal(collection)
+
+
+def _room_label(settings: Settings, source: str) -> str | None:
+    return settings.matrix.labels.get(source.removeprefix("chat:"))
 
 
 def _row(
@@ -111,6 +126,7 @@ def _row(
     return {
         "source": source,
         "address": address,
+        "alias": (record.alias if record else "") or None,
         "label": label or (record.label if record else None),
         "state": state,
         "passages": record.passages if record else 0,

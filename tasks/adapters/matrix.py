@@ -104,6 +104,6 @@ def _usable(token: str) -> str:
     if not token.isascii() or not token.isprintable() or " " in token or not token:
         raise HomeserverRefused(
             "The reader's token is empty or holds characters that no token has. Put the access "
-            "token alone, on one line, where matrix.token is read from."
+            "token alone, on one line, where matrix.token_file says."
         )
     return token

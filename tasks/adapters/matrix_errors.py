@@ -22,8 +22,8 @@ _LATER = {
     HTTPStatus.TOO_MANY_REQUESTS,
 }
 _NOT_MATRIX = (
-    "What answers at {base} is no Matrix homeserver ({what}). Set matrix.url to the address of its "
-    "client-server API, without a path."
+    "What answers at {base} is no Matrix homeserver ({what}). Set matrix.homeserver to the address "
+    "of its client-server API, without a path."
 )
 _AGAIN = "The next run asks again; if this comes back, look at the homeserver."
 
@@ -52,7 +52,7 @@ def error_of(
     if status == HTTPStatus.UNAUTHORIZED and code:
         return HomeserverRefused(
             f"{base} does not know the reader's token ({code}). Make a new one for the reader and "
-            "put it where matrix.token is read from.",
+            "put it where matrix.token_file says.",
             status=status,
             code=code,
         )
@@ -104,8 +104,8 @@ def unanswered(base: str, error: Exception, timeout: float) -> Exception:
         return HomeserverRefused(_NOT_MATRIX.format(base=base, what="it leads nowhere"))
     if isinstance(error, aiohttp.ClientConnectorError):
         return HomeserverUnreachable(
-            f"{base} cannot be reached ({type(error).__name__}). Check matrix.url and that the "
-            "homeserver runs; the next run asks again."
+            f"{base} cannot be reached ({type(error).__name__}). Check matrix.homeserver and that "
+            "the homeserver runs; the next run asks again."
         )
     if isinstance(error, aiohttp.ClientError | OSError):
         return HomeserverUnreachable(

@@ -99,6 +99,7 @@ def test_sources_as_json_are_huginn_sources_1_field_by_field() -> None:
             {
                 "source": "repo:one",
                 "address": "/srv/one",
+                "alias": None,
                 "label": "The first",
                 "state": "unknown (server down)",
                 "passages": 0,
