@@ -166,7 +166,7 @@ def mcp(config: Path | None) -> None:
 
 
 @main.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     r"""Print the script that completes commands and options in SHELL.
 
