@@ -152,7 +152,7 @@ class _Discovery:
         source = f"chat:{room}"
         record = self.records.get(source)
         quiet = room not in self.news.rooms
-        rules = self.chat.admission
+        rules = self._rules(room)
         refused_before = before is not None and not before.admitted and before.rules == rules
         if quiet and record is None and before is not None and refused_before:
             self.entries.append(before)  # refused, and nothing happened that could change that
@@ -165,7 +165,7 @@ class _Discovery:
             if refused is None:
                 self._fresh(record)
                 return
-        verdict = admitted(self.chat.room(room))
+        verdict = admitted(self.chat.room(room), self.standing)
         if not isinstance(verdict, Refused):
             self.entries.append(JournalEntry(room, verdict.alias, admitted=True, rules=rules))
             self.result.admitted.append(room)
@@ -179,6 +179,11 @@ class _Discovery:
         )
         if record is not None:
             (self.result.unavailable if unsure else self.result.gone)[source] = reason
+
+    def _rules(self, room: str) -> str:
+        """What decided, as far as it can change without an event in the room."""
+        marked = " m.direct" if room in self.standing.direct else ""
+        return f"{self.chat.admission}{marked}"
 
     def _is_current(self, record: SourceRecord) -> bool:
         """Whether all that was known of the room is held, by today's rules."""
@@ -201,7 +206,7 @@ class _Discovery:
         if latest.room == record.room:  # else another run has begun in the meantime
             self.chat.store.ledger.put(replace(latest, last_attempt=now, last_success=now))
         self.entries.append(
-            JournalEntry(room, record.alias, admitted=True, rules=self.chat.admission)
+            JournalEntry(room, record.alias, admitted=True, rules=self._rules(room))
         )
         self.result.admitted.append(room)
         self.result.unchanged.append(record.source)

@@ -18,7 +18,7 @@ UNSURE: Final[frozenset[Code]] = frozenset({"unknown", "not-joined"})
 """Refusals that say nothing about what is held: that needs more to go (spec 3.3, 3.5)."""
 
 
-def admitted(context: RoomContext) -> Admitted | Refused:
+def admitted(context: RoomContext, standing: Standing) -> Admitted | Refused:
     """Whether the room may be read: two requests, and its members' past before the first read."""
     record = context.store.ledger.record(context.source)
     standing = context.homeserver.standing()

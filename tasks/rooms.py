@@ -43,7 +43,7 @@ def begin(context: RoomContext, *, from_start: bool = False) -> Begun:
     identity = context.homeserver.identity
     if record.identity and record.identity != identity:
         raise OtherReader(record.identity, identity)
-    verdict = admitted(context)
+    verdict = admitted(context, context.homeserver.standing())
     if isinstance(verdict, Refused):
         if verdict.code in UNSURE:
             raise RoomUnchecked(context.source, verdict.reason)
