@@ -16,6 +16,7 @@ _T = TypeVar("_T")
 PAGE_EVENTS = 250
 _CONTEXT_EVENTS = 250
 _FEW = 3
+_POOR = 2
 _ABSENT: dict[int, str] = {
     HTTPStatus.NOT_FOUND: "M_NOT_FOUND",
     HTTPStatus.FORBIDDEN: "M_FORBIDDEN",
@@ -84,41 +85,44 @@ class MatrixRoom:
     def events(self, ids: Sequence[str]) -> dict[str, RawEvent | None]:
         """See ``RoomHistory.events``; ids in the order of time make for few requests.
 
-        One request shows what lies around the middle one, mostly all of a segment; the few that
-        lie further off are asked for one by one.
+        One request shows what lies around the middle one, mostly all of a segment; what lies
+        further off is asked for one by one when two such requests have shown little.
         """
-        found: dict[str, RawEvent | None] = {}
+        found: dict[str, RawEvent] = {}
+        alone: list[str] = []
         missing = list(dict.fromkeys(ids))
-        while len(missing) > _FEW:
+        poor = 0
+        while len(missing) > _FEW and poor < _POOR:
             before = len(missing)
-            found |= self._around(missing)
-            missing = [each for each in missing if each not in found]
-            if before - len(missing) <= _FEW:
-                break
-        asks = [Ask(("rooms", self._room, "event", each)) for each in missing]
-        for wanted, given in zip(missing, self._http.get_each(answers.event, asks), strict=True):
+            middle = missing[before // 2]
+            found |= self._ours(self._around(middle, before), missing)
+            if middle not in found:  # what a context says of an absent event is not clear enough
+                alone.append(middle)
+            missing = [each for each in missing if each not in found and each != middle]
+            poor += before - len(missing) <= _FEW
+        alone += missing
+        asks = [Ask(("rooms", self._room, "event", each)) for each in alone]
+        for given in self._http.get_each(answers.event, asks):
             if isinstance(given, HomeserverRefused):
                 self._make_sure_it_is_absent(given)
             else:
-                found |= self._ours([given], [wanted])
+                found |= self._ours([given], alone)
         return {each: found.get(each) for each in dict.fromkeys(ids)}
 
-    def _around(self, wanted: Sequence[str]) -> dict[str, RawEvent | None]:
-        middle = wanted[len(wanted) // 2]
+    def _around(self, middle: str, wanted: int) -> list[RawEvent]:
+        """So many events on either side of one; none if that one is not there for us."""
         query: dict[str, str | int] = {
-            "limit": min(2 * len(wanted), _CONTEXT_EVENTS),
+            "limit": min(2 * wanted, _CONTEXT_EVENTS),
             "filter": json.dumps({"lazy_load_members": True}),  # else it sends all members along
         }
         try:
-            near = self._ask(lambda each: list(answers.around(each)), "context", middle, **query)
+            return self._ask(lambda each: list(answers.around(each)), "context", middle, **query)
         except HomeserverRefused as refused:
-            self._make_sure_it_is_absent(refused)
-            near = []
-        return {middle: None} | self._ours(near, wanted)
+            if refused.status not in _ABSENT or not refused.code:
+                raise
+            return []
 
-    def _ours(
-        self, events: Sequence[RawEvent], wanted: Sequence[str]
-    ) -> dict[str, RawEvent | None]:
+    def _ours(self, events: Sequence[RawEvent], wanted: Sequence[str]) -> dict[str, RawEvent]:
         """Those wanted, unless the homeserver says that they belong to another room."""
         sought = set(wanted)
         return {

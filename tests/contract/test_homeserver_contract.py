@@ -259,6 +259,8 @@ def test_each_event_asked_for_is_answered_by_itself_or_by_none(scene: Scene) -> 
     assert {each for each, event in found.items() if event is None} == {"$nothing", foreign}
     assert all(event["event_id"] == each for each, event in found.items() if event)
     assert scene.homeserver.room(room).events([]) == {}
+    around = scene.homeserver.room(room).events([*ids[:2], foreign, *ids[2:4]])
+    assert [each for each, event in around.items() if event is None] == [foreign]
 
 
 def test_state_shows_what_holds_now_and_who_left(scene: Scene) -> None:

@@ -104,6 +104,14 @@ def test_m29_a_wait_beyond_the_patience_is_named_and_not_waited_for() -> None:
             assert error.value.wait == pytest.approx(3600, abs=60)
 
 
+def test_m29_the_patience_counts_what_the_homeserver_asks_to_wait() -> None:
+    bad = answer(429, error_body("M_LIMIT_EXCEEDED", retry_after_ms=3000))
+    with asked(bad, WHOAMI, patience=2) as (homeserver, server):
+        with pytest.raises(HomeserverUnreachable, match="wait 3 s"):
+            homeserver.user()
+        assert len(server.requests) == 1
+
+
 def test_m49_a_server_that_never_answers_is_given_up() -> None:
     with asked(HANG, timeout=0.3, patience=1) as (homeserver, server):
         with pytest.raises(HomeserverUnreachable, match=r"did not answer within 0\.3 s"):
@@ -202,6 +210,14 @@ def test_one_bad_event_of_a_page_comes_as_an_event_without_anything() -> None:
     with asked(answer(200, json.dumps(page))) as (homeserver, _):
         given = homeserver.room("!a:community.test").back("s1")
     assert given.events == ({}, {"type": "m.room.message"})
+
+
+def test_member_events_are_read_on_through_a_page_that_holds_none() -> None:
+    new, old = ({"type": "m.room.member", "event_id": each} for each in ("$new", "$old"))
+    pages = [{"chunk": [new], "end": "t1"}, {"chunk": [], "end": "t2"}, {"chunk": [old]}]
+    with asked(*(answer(200, json.dumps(page)) for page in pages)) as (homeserver, server):
+        assert list(homeserver.room("!a:community.test").member_events()) == [new, old]
+    assert [b"from=t1" in each for each in server.requests] == [False, True, False]
 
 
 def test_m01_a_server_that_repeats_the_token_at_the_end_is_at_the_end() -> None:
