@@ -21,7 +21,6 @@ UNSURE: Final[frozenset[Code]] = frozenset({"unknown", "not-joined"})
 def admitted(context: RoomContext, standing: Standing) -> Admitted | Refused:
     """Whether the room may be read: two requests, and its members' past before the first read."""
     record = context.store.ledger.record(context.source)
-    standing = context.homeserver.standing()
     return verdict_of(
         context.room, context.history, standing, context.rules, past=not record.room.event
     )
