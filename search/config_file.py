@@ -33,8 +33,8 @@ def config_path(named: Path | None = None) -> Path | None:
 
 def user_config_folder() -> Path:
     """The user's configuration folder, the same that ``platformdirs`` tells."""
-    named = os.environ.get("XDG_CONFIG_HOME", "").strip()
-    if named:
+    named = os.environ.get("XDG_CONFIG_HOME", "")
+    if Path(named).is_absolute():
         return Path(named) / "huginn"
     usual = "~/Library/Application Support" if sys.platform == "darwin" else "~/.config"
     return Path(usual).expanduser() / "huginn"
