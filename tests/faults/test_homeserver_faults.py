@@ -240,6 +240,12 @@ def test_an_event_that_could_not_be_asked_for_is_never_taken_for_absent() -> Non
             homeserver.room("!a:community.test").events(["$one"])
 
 
+def test_an_event_said_to_be_of_another_room_is_none_of_this_one() -> None:
+    foreign = answer(200, json.dumps({"event_id": "$one", "room_id": "!b:community.test"}))
+    with asked(foreign) as (homeserver, _):
+        assert homeserver.room("!a:community.test").events(["$one"]) == {"$one": None}
+
+
 def test_m26_ids_are_encoded_whole_and_the_token_stands_in_the_header_alone() -> None:
     event = answer(200, json.dumps({"event_id": "$a/b?c#d%e"}))
     with asked(event) as (homeserver, server):
