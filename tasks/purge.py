@@ -28,7 +28,7 @@ NOT_WHOLE = (
 TAKEN_BACK = "a purge was taken back: run `huginn refresh` to read again what it covered"
 
 _SHORTEST = len("2026-01-31T12:00:00Z")
-_ROOM, _SENDER, _EVENT = (re.compile(rf"{sigil}[^\s]{{1,254}}") for sigil in "!@$")
+_ROOM, _SENDER, _EVENT = (re.compile(rf"[{sigil}]\S{{1,254}}") for sigil in "!@$")
 
 
 def purge_of(  # the command's options, each of its own name
