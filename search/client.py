@@ -46,8 +46,8 @@ def ask(
     from search import service_start
 
     place = place_of(config)
-    mark = fingerprint_of(place)
     for _ in range(_TRIES):
+        mark = fingerprint_of(place)
         try:
             reply = send(place, f"/{command}", arguments, seconds=seconds, mark=mark)
         except NotListening:

@@ -106,14 +106,16 @@ class _Handler(BaseHTTPRequestHandler):
             self._fail(HTTPStatus.NOT_FOUND, "usage", "There is no such page. Ask for /status.")
 
     def do_POST(self) -> None:
+        # Read before anything is answered: a socket closed with words unread takes the answer along.
+        body = self._body()
         if self.path == "/stop":
             self._send(HTTPStatus.OK, {"stopping": True})
             self.server.service.stop()
             return
         with self.server.working():
-            self._look_up(self.path.removeprefix("/"))
+            self._look_up(self.path.removeprefix("/"), body)
 
-    def _look_up(self, command: str) -> None:
+    def _look_up(self, command: str, body: bytes | UsageError) -> None:
         started = time.monotonic()
         service = self.server.service
         if self.headers.get(FINGERPRINT) != service.fingerprint:
@@ -124,7 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._fail(HTTPStatus.SERVICE_UNAVAILABLE, "starting", "It is starting. Ask again.")
             return
         try:
-            document = service.answer(command, self._arguments())
+            document = service.answer(command, _arguments(body))
         except UsageError as error:
             more = {"field": error.field, "reason": error.reason, "fix": error.fix}
             self._fail(HTTPStatus.BAD_REQUEST, "usage", str(error), **more)
@@ -138,20 +140,14 @@ class _Handler(BaseHTTPRequestHandler):
             log(f"{document['command']} {document['exit']} {time.monotonic() - started:.3f} s")
             self._send(HTTPStatus.OK, document)
 
-    def _arguments(self) -> Mapping[str, Any]:
+    def _body(self) -> bytes | UsageError:
         try:
             size = int(self.headers["Content-Length"])
         except (TypeError, ValueError):
-            raise UsageError("body", "it has no length", "Send Content-Length.") from None
+            return UsageError("body", "it has no length", "Send Content-Length.")
         if not 0 <= size <= MAX_REQUEST_BYTES:
-            raise UsageError("body", f"{size} bytes", f"Send at most {MAX_REQUEST_BYTES}.")
-        try:
-            arguments = json.loads(self.rfile.read(size))
-        except ValueError:
-            raise UsageError("body", "it is no JSON", "Send a JSON object.") from None
-        if not isinstance(arguments, dict):
-            raise UsageError("body", "it is no JSON object", "Send a JSON object.")
-        return arguments
+            return UsageError("body", f"{size} bytes", f"Send at most {MAX_REQUEST_BYTES}.")
+        return self.rfile.read(size)
 
     def _fail(self, status: HTTPStatus, kind: str, message: str, **more: str) -> None:
         self._send(status, {"error": {"kind": kind, **more, "message": message}})
@@ -169,6 +165,18 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base class's name
         """Silent: a request line is its caller's text."""
+
+
+def _arguments(body: bytes | UsageError) -> Mapping[str, Any]:
+    if isinstance(body, UsageError):
+        raise body
+    try:
+        arguments = json.loads(body)
+    except ValueError:
+        raise UsageError("body", "it is no JSON", "Send a JSON object.") from None
+    if not isinstance(arguments, dict):
+        raise UsageError("body", "it is no JSON object", "Send a JSON object.")
+    return arguments
 
 
 def log(line: str) -> None:

@@ -64,21 +64,20 @@ def test_a_service_killed_in_the_middle_of_a_look_up_is_started_again_and_asked_
     bare.run("key")
     service = bare.service()
     service.suspend()
+    path = str(bare.place().socket)
+    before = ends_of(path)
     asking = bare.start("key", "--timeout", "200")
-    wait_until_connected(bare)
+    while ends_of(path) <= before:
+        assert asking.poll() is None
     service.kill()
     shown = done(asking)
     assert (shown.code, "Nothing was ingested yet" in shown.out) == (3, True)
     assert "went away: starting it anew" in shown.err
 
 
-def wait_until_connected(made: Desk) -> None:
-    """Somebody waits at the socket of a service that is suspended."""
-    path = str(made.place().socket)
-    while True:
-        lines = Path("/proc/net/unix").read_text().splitlines()
-        if sum(line.endswith(path) for line in lines) > 1:
-            return
+def ends_of(path: str) -> int:
+    """The service's own end of its socket, and one for each connection to it."""
+    return sum(line.endswith(path) for line in Path("/proc/net/unix").read_text().splitlines())
 
 
 def test_a_service_that_hangs_ends_in_a_time_out_that_says_what_to_do(bare: Desk) -> None:
@@ -121,6 +120,7 @@ def test_a_folder_of_somebody_elses_is_refused(bare: Desk) -> None:
     place.folder.rmdir()
     place.folder.symlink_to(bare.folder)
     shown = bare.run("key")
+    place.folder.unlink()
     assert (shown.code, shown.out) == (3, "")
     assert "belongs to somebody else" in shown.err
     assert bare.services() == []
