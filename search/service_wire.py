@@ -106,7 +106,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._fail(HTTPStatus.NOT_FOUND, "usage", "There is no such page. Ask for /status.")
 
     def do_POST(self) -> None:
-        # Read before anything is answered: a socket closed with words unread takes the answer along.
+        # Read before any answer: a socket closed with words unread takes the answer along.
         body = self._body()
         if self.path == "/stop":
             self._send(HTTPStatus.OK, {"stopping": True})
