@@ -18,7 +18,7 @@ from search.selection import Selection
 from search.settings import EmbedderSettings, Settings
 from tasks.adapters.globs import chosen_by
 from tests.support.chats import ROOM, START, turn, window
-from tests.support.fakes import META, current, file_passage
+from tests.support.fakes import META, current, file_passage, vector_of
 from tests.support.shelf import IDENTITY, Shelf
 
 
@@ -188,12 +188,19 @@ def test_w11_a_question_of_stop_words_alone_finds_those_words(shelf: Shelf) -> N
 
 
 def test_w25_what_only_the_keyword_side_finds_is_among_the_hits(shelf: Shelf) -> None:
-    """Its vector is the farthest of all, and more vectors are near than places are asked for."""
+    """Its vector is the farthest; more are near than places are asked for, some found by both."""
+    asked = vector_of("xyzzy")
     near = [replace(p, keywords="other") for p in crowd()]
+    both = [replace(file(f"both {n}", f"{n}.md"), keywords="xyzzy word") for n in range(5)]
     needle = replace(file("needle", "needle.md"), keywords="xyzzy")
-    shelf.put(*near, needle)
-    answer = shelf.search("xyzzy", top_k=100)
-    assert needle.id in {hit.id for hit in answer.hits}
+    weak = replace(file("weak", "weak.md"), keywords="xyzzy" + " filler" * 200)
+    vectors = {p.id: [*asked[:3], asked[3] + n / 50] for n, p in enumerate([*both, *near, weak])}
+    vectors[needle.id] = [-number for number in asked]
+    shelf.put(*near, *both, weak, needle, vectors=vectors)
+    hits = {hit.id: hit for hit in shelf.search("xyzzy", top_k=100).hits}
+    assert {p.id for p in (*both, needle)} <= hits.keys()
+    (signal,) = hits[needle.id].signals
+    assert signal.keyword is not None
 
 
 def test_w26_times_of_any_offset_are_found_by_their_moment(shelf: Shelf) -> None:
