@@ -35,7 +35,8 @@ def test_the_test_that_must_notice_is_there(mutant: Mutant) -> None:
 
 @pytest.mark.parametrize("mutant", TABLE, ids=lambda mutant: mutant.id)
 def test_what_is_broken_is_code_and_the_rule_has_words(mutant: Mutant) -> None:
-    assert mutant.file.partition("/")[0] in {"search", "tasks", "flows"}
+    ours = mutant.file.partition("/")[0] in {"search", "tasks", "flows"}
+    assert ours or mutant.file.startswith("tests/support/fake_")  # kept as the real one is
     assert mutant.rule
     assert mutant.spec
 
