@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from search.collection import CollectionMeta
 from search.embedding import Embedder
-from search.errors import CollectionMismatch, CollectionMissing, HuginnError
+from search.errors import CollectionMismatch, CollectionMissing, HuginnError, UsageError
 from search.hits import Hit, hits_of
 from search.query import Query
 from search.reader import Candidate, Reader, Resolved
@@ -115,6 +115,8 @@ def on_ground(scope: Scope, reader: Reader, settings: Settings, look: Callable[[
         return look(Ground(None, Asked(), {"*": str(error)}))
     try:
         return look(_ground(scope, reader, settings, resolved))
+    except UsageError:
+        raise
     except HuginnError:
         again = reader.resolve()
         if again.name == resolved.name:

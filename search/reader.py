@@ -1,7 +1,7 @@
 """Reads passages and the ledger. Nothing here writes; the key it is given may not either."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,15 @@ class Candidate:
     keyword: float | None
     vector: float | None
     properties: Mapping[str, Any]
+
+
+def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Best first, ties by id, whatever order the store gives them in (R12).
+
+    That holds for what the store gives. Where more than ``OVER_FETCH`` passages tie, which of them
+    it gives follows from the order in which they were stored.
+    """
+    return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.id))
 
 
 class Reader:
@@ -141,7 +150,7 @@ class Reader:
             )
             for item in found.objects
         ]
-        return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.id))
+        return ranked(candidates)
 
     @contextmanager
     def _forgetting(self) -> Iterator[None]:

@@ -73,6 +73,10 @@ def test_the_server_is_told_to_take_only_our_two_keys(home: Home) -> None:
     ]
 
 
+def test_w28_our_own_server_indexes_before_it_acknowledges(home: Home) -> None:
+    assert environment(home, PORTS, KEYS, {"ASYNC_INDEXING": "true"})["ASYNC_INDEXING"] == "false"
+
+
 def test_free_ports_are_all_different() -> None:
     ports = free_ports()
     numbers = [ports.http, ports.grpc, ports.gossip, ports.data, ports.raft, ports.rpc]

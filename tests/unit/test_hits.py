@@ -13,7 +13,7 @@ from search.hits import Hit, hits_of
 from search.ledger import SourceRecord
 from search.passage import Passage
 from search.query import Query, query
-from search.reader import Candidate
+from search.reader import Candidate, ranked
 from search.sources import Source
 from tests.support.chats import ROOM, START, turn, window
 from tests.support.fakes import candidate, current, file_passage
@@ -92,6 +92,14 @@ def test_r10_a_text_that_finds_nothing_takes_nothing_from_the_others() -> None:
     found = hits(query([*"abcdefgh"]), *rankings[:4], some("a", "b"), *rankings[4:])
     assert [hit.text for hit in found] == ["a", "b"]
     assert hits(query(["a", "b"]), [], []) == ()
+
+
+def test_r12_ties_of_a_ranking_go_by_id_whatever_order_the_store_gives() -> None:
+    tied = some(*"abcdefgh")
+    better = replace(tied.pop(), score=0.75)
+    expected = [better.id, *sorted(each.id for each in tied)]
+    for order in ([*tied, better], [better, *tied[::-1]]):
+        assert [each.id for each in ranked(order)] == expected
 
 
 def test_sorting_by_time_reorders_the_chosen_hits_and_keeps_their_ranks() -> None:

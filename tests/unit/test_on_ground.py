@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from search.errors import ServerRefused
+from search.errors import ServerRefused, UsageError
 from search.ledger import SourceRecord
 from search.lookups import Ground, on_ground
 from search.reader import Resolved
@@ -51,6 +51,13 @@ def test_an_error_of_the_same_collection_is_told_and_not_tried_again() -> None:
         on_ground(Scope(), reader, Settings(), where)
     assert refused.value is GONE
     assert reader.resolved == 2
+
+
+def test_a_usage_error_is_told_at_once() -> None:
+    reader = Moving(names=("Test_1",))
+    with pytest.raises(UsageError):
+        on_ground(Scope(repositories=("two",)), reader, Settings(), where)
+    assert reader.resolved == 1
 
 
 def test_a_second_replacement_is_not_followed() -> None:
