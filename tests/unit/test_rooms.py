@@ -173,7 +173,7 @@ def test_an_emptied_bridge_event_refuses_unless_a_steward_says_that_it_is_over(
 
 @pytest.mark.parametrize("membership", ["join", "leave", "ban", "invite", "knock"])
 def test_a_puppet_present_or_past_refuses_and_is_not_named(membership: str) -> None:
-    found = verdict(member(PUPPET, membership), formerly_bridged=(ROOM,))
+    found = verdict(member(PUPPET, membership, sender=ALICE), formerly_bridged=(ROOM,))
     assert isinstance(found, Refused)
     assert found.code == "puppet"
     assert "discord" not in found.reason
