@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from search.config_file import CONFIG_NAME, config_path
 from search.errors import SettingsError
 from search.settings import (
-    CONFIG_NAME,
     EmbedderSettings,
     ForgeSettings,
     WeaviateSettings,
-    config_path,
     load_settings,
     secret,
 )
