@@ -6,6 +6,7 @@ from tasks.commit import distrusted
 from tasks.context import Store
 from tasks.domain.acknowledgement import Acknowledgement, Confirmation, Counts
 from tasks.domain.batches import batched
+from tasks.room_reading import forget_hiding_edits
 
 AT_ONCE = 5_000
 
@@ -29,5 +30,6 @@ def remove(store: Store, source: str) -> Acknowledgement:
         deletes=Confirmation.of(ids, gone),
         counts=Counts(deleted=len(gone)),
     )
+    forget_hiding_edits(store.ledger, source)
     store.ledger.forget(source)
     return acknowledgement

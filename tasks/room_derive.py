@@ -12,8 +12,8 @@ from tasks.domain.room_scrub import scrubbed
 from tasks.domain.segments import GAP, is_boundary, segments
 from tasks.domain.windows import chat_passages, windows
 from tasks.room_context import RoomContext
-from tasks.room_events import message_of
 from tasks.room_reach import reach
+from tasks.room_reading import Reading
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class Derived:
 
 
 def derive(
-    context: RoomContext,
+    reading: Reading,
     present: Mapping[str, Message | None],
     touched: Collection[str],
     *,
@@ -43,13 +43,14 @@ def derive(
     With ``rewrite`` what is stored as it should be is written again, so that a walk through the
     whole room leaves its mark on everything that it met.
     """
+    context = reading.context
     reached = reach(
         context.source,
         present,
         touched,
         index=context.index,
         history=context.history,
-        read=lambda raw: message_of(context, raw),
+        read=reading.message,
         starts=_starts,
     )
     passages, counts = _passages(context, reached.messages)

@@ -1,40 +1,50 @@
 """Reads a batch of a room's events and tells what each is to us (spec 1.2, 3.2, 3.6)."""
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from search.ledger import RoomCursor
 from tasks.chat_ports import Page, RawEvent
 from tasks.domain.acknowledgement import Counts
-from tasks.domain.messages import STATE, Message, Seen, seen
-from tasks.domain.purges import covered
+from tasks.domain.messages import FOREIGN_EDIT, REDACTED, STATE, Message
 from tasks.domain.rooms import event_refuses
 from tasks.errors import RoomRefused
 from tasks.room_context import RoomContext
+from tasks.room_reading import Reading
 
 MOST_EVENTS = 1_000
 """A step takes pages until it has so many (spec 1.2)."""
 
-PURGED = "purged"
+EDIT, REDACTION = "edit", "redaction"
 
 
 @dataclass(slots=True)
 class Batch:
     """``present`` are messages just read (None: without a text that counts), by event id.
 
-    ``touched`` are other events whose stored form may have changed; ``next`` is the token to go on
-    from, None when this direction is done; ``newest`` the last event of any type.
+    ``touched`` are other events whose stored form may have changed; ``edits`` what each edit is of,
+    and by whom; ``next`` is the token to go on from, None when this direction is done; ``newest``
+    the last event of any type.
     """
 
     events: list[RawEvent] = field(default_factory=list)
     present: dict[str, Message | None] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
-    counts: Counts = field(default_factory=Counts)
+    edits: list[tuple[str, str]] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
     next: str | None = None
     newest: str = ""
 
+    def counts(self, senders: Mapping[str, str]) -> Counts:
+        """The events by what became of them; ``senders`` of all events that were read."""
+        foreign = sum(senders.get(target, sender) != sender for target, sender in self.edits)
+        kinds = {EDIT: len(self.edits) - foreign, FOREIGN_EDIT: foreign}
+        skipped = self.skipped + Counter(kinds)
+        return Counts(events=len(self.events), skipped=dict(skipped))
 
-def read_batch(context: RoomContext, cursor: RoomCursor, *, formerly_bridged: bool) -> Batch:
+
+def read_batch(reading: Reading, cursor: RoomCursor, *, formerly_bridged: bool) -> Batch:
     """Pages from where the cursor stands, back or forward.
 
     ``formerly_bridged``: a steward says that what is left of a bridge does not count.
@@ -42,58 +52,48 @@ def read_batch(context: RoomContext, cursor: RoomCursor, *, formerly_bridged: bo
     Raises:
         RoomRefused: an event shows that the room may not be read (spec 3.1, 3.2).
     """
+    context = reading.context
     batch = _pages(context, cursor)
     for raw in batch.events:
         refused = event_refuses(raw, context.rules, formerly_bridged=formerly_bridged)
         if refused is not None:
             raise RoomRefused(context.source, refused.reason)
-    edited: set[str] = set()
-    skipped: Counter[str] = Counter()
+    redacted: set[str] = set()
     for raw in batch.events:
-        what = seen(raw, notices=context.settings.matrix.notices)
+        what = reading.seen(raw)
         if what.message is None and what.targets and what.skipped is None:
-            skipped["edit" if raw.get("type") == "m.room.message" else "redaction"] += 1
             batch.touched.update(what.targets)
             if raw.get("type") == "m.room.message":
-                edited.update(what.targets)
+                batch.edits += [(target, str(raw.get("sender"))) for target in what.targets]
+            else:
+                batch.skipped[REDACTION] += 1
+                redacted.update(what.targets)
             continue
-        message, reason = kept(context, what)
+        message, reason = reading.kept(what)
         if reason is not None:
-            skipped[reason] += 1
+            batch.skipped[reason] += 1
+        if what.skipped == REDACTED:
+            redacted.add(what.event)
         if what.event and what.skipped != STATE:
             batch.present[what.event] = message
     batch.touched -= batch.present.keys()
     if cursor.phase == "forward":
-        _read_edited(context, batch, edited - batch.present.keys())
-    batch.counts = Counts(events=len(batch.events), skipped=dict(skipped))
+        edited = {target for target, _ in batch.edits}
+        _read_textless(reading, batch, (edited | reading.hidden(redacted)) - batch.present.keys())
     return batch
 
 
-def kept(context: RoomContext, what: Seen) -> tuple[Message | None, str | None]:
-    """The message as it may be held, and why there is none."""
-    if what.message is None:
-        return None, what.skipped
-    if covered(what.message, context.purges):
-        return None, PURGED
-    body = context.rules.puppets.quoted(what.message.body)
-    return replace(what.message, body=body), None
-
-
-def message_of(context: RoomContext, raw: RawEvent) -> Message | None:
-    """The same for an event that is read again."""
-    return kept(context, seen(raw, notices=context.settings.matrix.notices))[0]
-
-
-def _read_edited(context: RoomContext, batch: Batch, edited: set[str]) -> None:
+def _read_textless(reading: Reading, batch: Batch, events: set[str]) -> None:
     """Originals that no window holds: they may have had no text that counts until now."""
+    context = reading.context
     held = {
         event
-        for window in context.index.holding(context.source, sorted(edited))
+        for window in context.index.holding(context.source, sorted(events))
         for event in window.events
     }
-    for event, raw in context.history.events(sorted(edited - held)).items():
+    for event, raw in context.history.events(sorted(events - held)).items():
         if raw is not None and raw.get("room_id", context.room) == context.room:
-            batch.present[event] = message_of(context, raw)
+            batch.present[event] = reading.message(raw)
 
 
 def _pages(context: RoomContext, cursor: RoomCursor) -> Batch:

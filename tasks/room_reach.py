@@ -125,13 +125,19 @@ class _Work:
     def _neighbours(self, thread: str, keys: list[Key]) -> list["Segment"]:
         """The segments on either side of the messages and of what was taken, not taken yet."""
         taken = [each for each in _grouped(self.taken.values()) if each.thread == thread]
+        # A segment that starts in a message's own millisecond hides the one before it.
         moments = [
-            moment for each in taken for moment in (each.first[0] - _JUST_BEFORE, each.last[0])
+            moment
+            for first, last in [
+                *((key[0], key[0]) for key in keys),
+                *((each.first[0], each.last[0]) for each in taken),
+            ]
+            for moment in (first - _JUST_BEFORE, last)
         ]
         loaded: dict[str, StoredWindow] = {}
         reach_to: datetime | None = None
         asked = False
-        for moment in sorted([*(key[0] for key in keys), *moments]):
+        for moment in sorted(set(moments)):
             if asked and (reach_to is None or moment < reach_to):
                 continue  # still before the segment that comes next
             found = self.index.neighbours(self.source, thread, moment)

@@ -56,7 +56,7 @@ def leftovers(context: RoomContext, cursor: RoomCursor) -> Leftovers:
 def _is_left(context: RoomContext, cursor: RoomCursor, window: StoredWindow) -> bool:
     if window.rules != context.version:
         return True
-    if cursor.since and window.ingested_at < datetime.fromisoformat(cursor.since):
+    if cursor.since and window.ingested_at <= datetime.fromisoformat(cursor.since):
         return True
     return any(
         purge.may_cover(window.start, window.end, (*window.events, *window.edits))

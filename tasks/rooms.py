@@ -25,6 +25,7 @@ from tasks.room_admission import UNSURE, admitted
 from tasks.room_context import RoomContext
 from tasks.room_derive import Derived, derive
 from tasks.room_events import Batch, read_batch
+from tasks.room_reading import Reading
 from tasks.room_records import reader_of
 from tasks.room_sweep import leftovers
 from tasks.vectorise import vectorised_windows
@@ -55,6 +56,8 @@ def begin(context: RoomContext, *, from_start: bool = False) -> Begun:
     cursor = begun(
         record.room, target, version=context.version, from_start=from_start, purges=pending
     )
+    if cursor.since != record.room.since:
+        cursor = replace(cursor, since=_later_than_all(context, cursor.since))
     ledger.put(
         replace(
             record,
@@ -74,6 +77,12 @@ def begin(context: RoomContext, *, from_start: bool = False) -> Begun:
     return Begun(context.source, None, to_do=True)
 
 
+def _later_than_all(context: RoomContext, since: str) -> str:
+    """A moment that no window was written after, whatever clocks wrote them (spec 2.4)."""
+    times = (each.ingested_at for each in context.index.windows(context.source))
+    return max([datetime.fromisoformat(since), *times]).isoformat()
+
+
 def upsert(context: RoomContext, *, allow_mass_delete: bool = False) -> Acknowledgement:
     """One step: at most about ``MOST_EVENTS`` events, or a batch of windows that a walk left over.
 
@@ -89,22 +98,24 @@ def upsert(context: RoomContext, *, allow_mass_delete: bool = False) -> Acknowle
         raise NoRunBegun(record.source)
     if cursor.version != context.version:
         raise SettingsChanged(record.source)
+    reading = Reading(context)
     if cursor.phase == "sweep":
         left = leftovers(context, cursor)
-        derived = derive(context, {}, left.events)
+        derived = derive(reading, {}, left.events)
         left.check(record.source, derived, allowed=allow_mass_delete)
         after = replace(cursor, page=left.page) if left.page else swept(cursor)
-        return _write(context, record, derived, after, Counts())
+        return _write(reading, record, derived, after, Counts())
     if cursor.phase == "forward" and cursor.target is None:
         cursor = replace(cursor, target=reader_of(context.store.ledger).reached)
     listed = is_formerly_bridged(context.room, record.alias, context.rules)
-    batch = read_batch(context, cursor, formerly_bridged=listed)
+    batch = read_batch(reading, cursor, formerly_bridged=listed)
     if cursor.phase == "back" and cursor.page == cursor.target and not batch.events:
         raise RoomUnreadable(record.source)
     rewrite = cursor.phase == "back" and bool(record.passages or cursor.event)
-    derived = derive(context, batch.present, batch.touched, rewrite=rewrite)
+    derived = derive(reading, batch.present, batch.touched, rewrite=rewrite)
     listener().advance(record.source, len(batch.events))
-    return _write(context, record, derived, _after(cursor, batch), batch.counts)
+    counts = batch.counts(reading.senders)
+    return _write(reading, record, derived, _after(cursor, batch), counts)
 
 
 def _after(cursor: RoomCursor, batch: Batch) -> RoomCursor:
@@ -117,14 +128,16 @@ def _after(cursor: RoomCursor, batch: Batch) -> RoomCursor:
 
 
 def _write(
-    context: RoomContext,
+    reading: Reading,
     record: SourceRecord,
     derived: Derived,
     after: RoomCursor,
     counts: Counts,
 ) -> Acknowledgement:
     """New passages first, then what they replace; both must be acknowledged (spec 2.4)."""
+    context = reading.context
     writer = context.store.writer
+    reading.remember()
     pairs, embedded, reused = vectorised_windows(
         derived.different, context.index, context.embedder, derived.replaced
     )

@@ -55,13 +55,15 @@ class Seen:
     """What a raw event is to us.
 
     ``targets`` are events whose stored form it may have changed. ``skipped`` is why the event is
-    no message; None for a message, and for edits and redactions, which are not lost.
+    no message; None for a message, and for edits and redactions, which are not lost. ``edit`` is
+    the edit in force that leaves a message without a text, "" for none.
     """
 
     event: str
     message: Message | None = None
     targets: tuple[str, ...] = ()
     skipped: str | None = None
+    edit: str = ""
 
 
 def seen(raw: RawEvent, *, notices: bool) -> Seen:
@@ -131,15 +133,15 @@ def _seen_message(raw: RawEvent, event: str, *, notices: bool) -> Seen:
         return _aimed(event, (original,) if original else ())
     edit = edit_of(raw)
     shown: Mapping[str, Any] = edit["content"]["m.new_content"] if edit else content
+    by = _identifier(edit["event_id"]) if edit else ""
     text = text_of(shown, is_reply=answers(content))
     if shown["msgtype"] not in MESSAGE_TYPES:
-        return Seen(event, skipped=UNKNOWN_TYPE)
+        return Seen(event, skipped=UNKNOWN_TYPE, edit=by)
     if shown["msgtype"] == "m.notice" and not notices:
-        return Seen(event, skipped=NOTICE)
+        return Seen(event, skipped=NOTICE, edit=by)
     if text is None:
-        return Seen(event, skipped=NO_TEXT)
+        return Seen(event, skipped=NO_TEXT, edit=by)
     thread, reply_to = _relations(content)
-    by = _identifier(edit["event_id"]) if edit else ""
     return Seen(event, Message(event, sender, at, thread, text, by, reply_to))
 
 

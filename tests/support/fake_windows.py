@@ -15,6 +15,7 @@ class FakeWindowIndex:
 
     def __init__(self, writer: FakePassageWriter) -> None:
         self._writer = writer
+        self._known: dict[str, tuple[Passage, StoredWindow]] = {}
 
     def holding(self, source: str, events: Sequence[str]) -> list[StoredWindow]:
         asked = set(events)
@@ -44,13 +45,19 @@ class FakeWindowIndex:
     def windows(self, source: str) -> Iterator[StoredWindow]:
         for passage, _ in [*self._writer.held.values()]:
             if passage.source == source:
-                yield _stored(passage, self._writer.times[passage.id])
+                yield self._window(passage, self._writer.times[passage.id])
 
     def held(self, ids: Sequence[str]) -> Iterator[tuple[tuple[Turn, ...], Vectors]]:
         for identifier in ids:
             if identifier in self._writer.held:
                 passage, vectors = self._writer.held[identifier]
                 yield passage.turns, vectors
+
+    def _window(self, passage: Passage, ingested_at: datetime) -> StoredWindow:
+        known = self._known.get(passage.id)
+        if known is None or known[0] is not passage or known[1].ingested_at != ingested_at:
+            self._known[passage.id] = known = passage, _stored(passage, ingested_at)
+        return known[1]
 
 
 def _stored(passage: Passage, ingested_at: datetime) -> StoredWindow:
