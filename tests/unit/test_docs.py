@@ -29,7 +29,8 @@ def settings_of(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str,
         inner = [field.annotation, *get_args(field.annotation)]
         tables = [kind for kind in inner if isinstance(kind, type) and issubclass(kind, BaseModel)]
         if not tables or tables[0] is not field.annotation:
-            yield f"{prefix}{name}", field.default
+            made = field.default_factory is dict
+            yield f"{prefix}{name}", {} if made else field.default
         for table in tables:
             yield from settings_of(table, f"{prefix}{name}.")
 
@@ -66,6 +67,8 @@ def commands(group: click.Group, name: str) -> Iterator[tuple[str, click.Command
     """Full names of all commands, like ``huginn sources add``."""
     for word, command in group.commands.items():
         if isinstance(command, click.Group):
+            if command.invoke_without_command:
+                yield f"{name} {word}", command
             yield from commands(command, f"{name} {word}")
         else:
             yield f"{name} {word}", command
