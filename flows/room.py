@@ -22,9 +22,8 @@ def refresh_room(
                     lambda: upsert_room.submit(room, allow_mass_delete=allow_mass_delete)
                 )
             except RoomRefused as refused:
-                return Outcome(
-                    source, "removed", None, refuse_room(room, refused.reason), str(refused)
-                )
+                counts = refuse_room(room, refused.reason, lasting=refused.lasting)
+                return Outcome(source, "removed", None, counts, str(refused))
     except OtherReader:
         raise  # what the ledger holds is not ours to mark
     except Exception as error:

@@ -201,7 +201,8 @@ class ReaderRecord:
 class JournalEntry:
     """One room of a run's journal: in, or out and why (spec 3.6). Never a member's name.
 
-    ``rules`` names the rules of admission that decided; "" if they could not.
+    ``rules`` names the rules of admission that decided; "" if they could not. ``lasting``: an
+    event of the past refuses the room, so that nothing new in it can change that.
     """
 
     room: str
@@ -209,6 +210,7 @@ class JournalEntry:
     admitted: bool
     reason: str = ""
     rules: str = ""
+    lasting: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,8 +154,8 @@ class _Discovery:
         quiet = room not in self.news.rooms
         rules = self._rules(room)
         refused_before = before is not None and not before.admitted and before.rules == rules
-        if quiet and record is None and before is not None and refused_before:
-            self.entries.append(before)  # refused, and nothing happened that could change that
+        if record is None and before is not None and refused_before and (quiet or before.lasting):
+            self.entries.append(before)  # nothing happened that could change that
             return
         if quiet and record is not None and self._is_current(record):
             aliases = self.chat.known_homeserver.room(room).aliases()

@@ -129,15 +129,19 @@ class HomeserverRefused(PermanentError):
 
 
 class RoomRefused(PermanentError):
-    """A room that may not be read (spec 3); what is held of it goes. ``reason`` is a short code."""
+    """A room that may not be read (spec 3); what is held of it goes. ``reason`` is a short code.
 
-    def __init__(self, source: str, reason: str) -> None:
+    ``lasting``: an event of the past says so, and nothing new in the room can change that.
+    """
+
+    def __init__(self, source: str, reason: str, *, lasting: bool = False) -> None:
         super().__init__(
             f"{source}: not read: {reason}. What was held of it is removed; "
             "`huginn doctor matrix` says what to change if it should be read."
         )
         self.source = source
         self.reason = reason
+        self.lasting = lasting
 
 
 class RoomUnchecked(TransientError):

@@ -57,7 +57,7 @@ def read_batch(reading: Reading, cursor: RoomCursor, *, formerly_bridged: bool) 
     for raw in batch.events:
         refused = event_refuses(raw, context.rules, formerly_bridged=formerly_bridged)
         if refused is not None:
-            raise RoomRefused(context.source, refused.reason)
+            raise RoomRefused(context.source, refused.reason, lasting=True)
     redacted: set[str] = set()
     for raw in batch.events:
         what = reading.seen(raw)

@@ -31,15 +31,17 @@ def put_journal(ledger: Ledger, journal: Journal) -> None:
     ledger.put_document("journal", journal.as_json())
 
 
-def note_refused(ledger: Ledger, room: str, reason: str, rules: str) -> None:
-    """Puts into the last run's journal that an event of the room's history kept it out.
+def note_refused(
+    ledger: Ledger, room: str, reason: str, rules: str, *, lasting: bool = False
+) -> None:
+    """Puts into the last run's journal that the room was let in by it, and then kept out.
 
-    Until there is news of it, it is not read again by the same ``rules``.
+    By the same ``rules`` it is not read again, ``lasting`` or until there is news of it.
     """
     journal = journal_of(ledger)
     if journal is None:
         return
-    refused = JournalEntry(room, "", admitted=False, reason=reason, rules=rules)
+    refused = JournalEntry(room, "", admitted=False, reason=reason, rules=rules, lasting=lasting)
     others = [each for each in journal.entries if each.room != room]
     entries = sorted([*others, refused], key=lambda each: each.room)
     put_journal(ledger, replace(journal, entries=tuple(entries)))

@@ -85,12 +85,13 @@ def remove_source(source: str) -> Counts:
 
 
 @effect("refuse:{room}")
-def refuse_room(room: str, reason: str) -> Counts:
-    """Removes a room that an event of its history keeps out, and says so in the journal."""
+def refuse_room(room: str, reason: str, *, lasting: bool) -> Counts:
+    """Removes a room that may not be read after all, and says so in the journal."""
     settings, _ = run_settings()
     with open_store(settings) as store:
         counts = removal.remove(store, f"chat:{room}").counts
-        note_refused(store.ledger, room, reason, room_admission_version(settings))
+        rules = room_admission_version(settings)
+        note_refused(store.ledger, room, reason, rules, lasting=lasting)
     return counts
 
 

@@ -27,7 +27,7 @@ from tasks.errors import RoomRefused
 from tasks.ports import Ledger, PassageWriter
 from tasks.removal import remove
 from tasks.room_context import ChatContext, RoomContext
-from tasks.room_records import purges_of, put_purge
+from tasks.room_records import note_refused, purges_of, put_purge
 from tests.support.fake_community import FakeCommunity, FakeRoom
 from tests.support.fake_homeserver import FakeHomeserver
 from tests.support.fake_windows import FakeWindowIndex
@@ -222,8 +222,12 @@ class RoomWork:
         try:
             self.begin(room, from_start=from_start)
             self.finish(room, **options)
-        except RoomRefused:
-            remove(self.chat.store, source)
+        except RoomRefused as refused:
+            chat = self.chat
+            remove(chat.store, source)
+            note_refused(
+                chat.store.ledger, room, refused.reason, chat.admission, lasting=refused.lasting
+            )
         except HuginnError as error:
             mark_failed(self.chat.store, source, str(error))
             raise
