@@ -1,8 +1,9 @@
 """Peak memory of a refresh: a repository of n files, then another of ten times as many.
 
     python -m tests.bench.forge_memory --work FOLDER [--binary FILE] [--files 1000] [--times 10]
+        [--distinct 400]
 
-The files are made: functions in Python, pages in Markdown, put together from a few hundred texts,
+The files are made: functions in Python, pages in Markdown, put together from so many distinct texts,
 so that most chunks are equal to others and little time goes into the model; everything else goes
 the same way as for any repository. Each is indexed by ``huginn refresh`` in a process of its own,
 on a collection of its own; its VmHWM is read until it ends (helpers and servers have their own).
@@ -21,7 +22,6 @@ from pathlib import Path
 
 from tests.bench.forge_home import Home, git, say
 
-DISTINCT = 400
 PIECES = 6
 _MODEL = """
 from search.settings import load_settings
@@ -60,10 +60,10 @@ _WORDS = [
 ]
 
 
-def pieces(draw: random.Random) -> list[str]:
+def pieces(draw: random.Random, distinct: int) -> list[str]:
     """The distinct texts: about 900 bytes each, with words and numbers of their own."""
     made = []
-    for number in range(DISTINCT):
+    for number in range(distinct):
         lines = [f"def {draw.choice(_WORDS)}_{draw.choice(_WORDS)}_{number}(value):"]
         lines += [f'    """{" ".join(draw.choices(_WORDS, k=12))}."""']
         for step in range(9):
@@ -74,10 +74,10 @@ def pieces(draw: random.Random) -> list[str]:
     return made
 
 
-def files(count: int) -> Iterator[tuple[str, str]]:
+def files(count: int, distinct: int) -> Iterator[tuple[str, str]]:
     """Paths and contents, the same for the same number."""
     draw = random.Random(count)  # noqa: S311  # a draw that can be repeated, no secret
-    parts = pieces(random.Random(7))  # noqa: S311
+    parts = pieces(random.Random(7), distinct)  # noqa: S311
     for number in range(count):
         chosen = draw.choices(parts, k=PIECES)
         folder = f"src/{number % 37:02}/{number % 11:02}"
@@ -88,12 +88,12 @@ def files(count: int) -> Iterator[tuple[str, str]]:
             yield f"{folder}/page_{number:06}.md", "\n".join(sections)
 
 
-def repository(folder: Path, count: int) -> None:
+def repository(folder: Path, count: int, distinct: int) -> None:
     """A bare repository of one commit with so many files, by ``git fast-import``."""
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(folder)], check=True)
     who = "committer Ada Lovelace <ada@example.org> 1700000000 +0000"
     stream = [f"commit refs/heads/main\n{who}\ndata 5\nBegin\n"]
-    for path, content in files(count):
+    for path, content in files(count, distinct):
         stream.append(f"M 100644 inline {path}\ndata {len(content.encode())}\n{content}\n")
     git(folder, "fast-import", "--quiet", stdin="".join(stream).encode())
 
@@ -128,13 +128,14 @@ def main() -> int:
     parser.add_argument("--binary", type=Path)
     parser.add_argument("--files", type=int, default=1_000)
     parser.add_argument("--times", type=int, default=10)
+    parser.add_argument("--distinct", type=int, default=400)
     options = parser.parse_args()
     peaks = []
     say("| process | files | passages | texts embedded | peak MB | s |")
     say("| --- | ---: | ---: | ---: | ---: | ---: |")
     for count in (options.files, options.files * options.times):
         folder = options.work / f"made-{count}.git"
-        repository(folder, count)
+        repository(folder, count, options.distinct)
         home = Home(options.work / f"home-{count}", {"made": str(folder)}, options.binary)
         try:
             command, environment = home.command("up")
