@@ -1,9 +1,9 @@
 """Peak memory of a refresh: a repository of n files, then another of ten times as many.
 
     python -m tests.bench.forge_memory --work FOLDER [--binary FILE] [--files 1000] [--times 10]
-        [--distinct 400]
+        [--distinct DISTINCT]
 
-The files are made: functions in Python, pages in Markdown, put together from so many distinct texts,
+The files are made: functions in Python, pages in Markdown, put together from DISTINCT texts,
 so that most chunks are equal to others and little time goes into the model; everything else goes
 the same way as for any repository. Each is indexed by ``huginn refresh`` in a process of its own,
 on a collection of its own; its VmHWM is read until it ends (helpers and servers have their own).
