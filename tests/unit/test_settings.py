@@ -131,7 +131,7 @@ def test_a_file_that_is_no_text_is_named() -> None:
     [
         ("data-dir = '/d'", "data-dir"),
         ("[weaviate]\nhost = 'x'", "weaviate.host"),
-        ("[matrix]\nhomeserver = 'x'", "matrix"),
+        ("[mattrix]\nhomeserver = 'x'", "mattrix"),
         ("[[repositories]]\nname='a'\nurl='/a'\ncolour='red'", "repositories.0.colour"),
     ],
     ids=["hyphen", "in-a-section", "section", "in-a-repository"],
