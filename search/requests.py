@@ -7,6 +7,7 @@ builder load the standard library only; use cases and documents are imported whe
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from search import more_requests as more
@@ -97,15 +98,15 @@ def _search_document(found: Any) -> Document:
     return search_document(found)
 
 
-def _document(name: str) -> Callable[[Any], Document]:
+def _document(name: str, module: str = "search.more_documents") -> Callable[[Any], Document]:
     def document(found: Any) -> Document:
-        from search import more_documents
-
-        build: Callable[[Any], Document] = getattr(more_documents, f"{name}_document")
+        build: Callable[[Any], Document] = getattr(import_module(module), f"{name}_document")
         return build(found)
 
     return document
 
+
+_STANDING = "search.standing_documents"
 
 COMMANDS: Mapping[str, Command] = {
     "search": Command(_search_request, _search, _search_document),
@@ -113,6 +114,6 @@ COMMANDS: Mapping[str, Command] = {
     "thread": Command(more.thread_request, more.thread, _document("thread")),
     "themes": Command(more.themes_request, more.themes, _document("themes")),
     "get": Command(more.get_request, more.get, _document("get")),
-    "sources": Command(more.sources_request, more.sources, _document("sources")),
-    "doctor": Command(more.doctor_request, more.doctor, _document("doctor")),
+    "sources": Command(more.sources_request, more.sources, _document("sources", _STANDING)),
+    "doctor": Command(more.doctor_request, more.doctor, _document("doctor", _STANDING)),
 }

@@ -13,8 +13,9 @@ from search.scope import Scope
 class Selection:
     """Passages of these sources for which every other filter holds; an empty one holds for all.
 
-    ``kinds`` follow from the rest: only files have paths, only windows senders and threads. An
-    author of a commit is no sender: anybody can write a user id into git's author field.
+    Only files have paths, so ``paths`` come with that kind. Senders and threads come with sources
+    of chat alone (``search.scope``): an author of a commit is no sender, since anybody can write a
+    user id into git's author field.
     """
 
     sources: tuple[str, ...]
@@ -32,14 +33,9 @@ class Selection:
 
 def selection(scope: Scope, sources: Iterable[str]) -> Selection:
     """The scope's filters on these source ids."""
-    kinds: tuple[Kind, ...] = ()
-    if scope.paths:
-        kinds = ("file",)
-    elif scope.senders or scope.threads:
-        kinds = ("window",)
     return Selection(
         sources=tuple(sources),
-        kinds=kinds,
+        kinds=("file",) if scope.paths else (),
         paths=scope.paths,
         senders=scope.senders,
         threads=scope.threads,

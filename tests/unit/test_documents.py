@@ -17,10 +17,8 @@ from search.hits import Hit, Shown, Signal
 from search.ledger import Journal, JournalEntry
 from search.lookups import Answer
 from search.more_documents import (
-    doctor_document,
     get_document,
     recent_document,
-    sources_document,
     themes_document,
     thread_document,
 )
@@ -30,6 +28,7 @@ from search.query import query
 from search.recent import Entry, Recent
 from search.requests import SCHEMA
 from search.sources import Source
+from search.standing_documents import doctor_document, sources_document
 from search.themes import Theme, Themes
 from search.threads import Conversation, Found
 from tests.support.fakes import META, current
