@@ -125,6 +125,7 @@ def serve(config: Path | None, *, foreground: bool) -> int:
 
 def _serve(place: Place, config: Path | None, *, foreground: bool) -> int:
     settings = load_settings(config)
+    encode_on_one_core()
     if not foreground:
         _log_to(settings.data_dir.expanduser() / "search" / "service.log")
     service = Service(place, settings)
@@ -137,6 +138,15 @@ def _serve(place: Place, config: Path | None, *, foreground: bool) -> int:
     with service.engine:
         service.run()
     return 0
+
+
+def encode_on_one_core() -> None:
+    """A few short texts gain nothing from more cores, and lose much when others want them too.
+
+    Every request has a thread of its own, for which OpenMP makes a team of threads that wait for
+    each other: on two busy cores that took four times as long. Before torch is loaded.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def _log_to(path: Path) -> None:

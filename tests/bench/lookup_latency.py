@@ -19,7 +19,7 @@ from typing import Any
 from search import client, service_start
 from search.embedding import Embedder
 from search.reader import Reader
-from search.service import Service
+from search.service import Service, encode_on_one_core
 from search.service_place import Place, place_of
 from search.service_wire import Server
 from search.settings import load_settings
@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("--config", type=Path)
     parser.add_argument("--runs", type=int, default=20)
     options = parser.parse_args()
+    encode_on_one_core()
     place = place_of(options.config)
     if not client.is_listening(place):
         service_start.start(place, say)
