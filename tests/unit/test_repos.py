@@ -84,6 +84,9 @@ class Work:
     def stored(self) -> dict[str, str]:
         return {each.id: fingerprint_of(each) for each, _ in self.writer.held.values()}
 
+    def parts(self, path: str) -> list[Passage]:
+        return [passage for passage, _ in self.writer.held.values() if passage.path == path]
+
     def clean(self, tip: str | None = None) -> dict[str, str]:
         """What one run over the tip, or over ``tip``, into an empty store leaves."""
         source = FakeSource(self.source.commits, tip or self.source.current)
@@ -265,6 +268,19 @@ def test_an_include_that_names_a_vendored_folder_takes_it() -> None:
     work.context = replace(work.context, listed=listed)
     work.finish()
     assert {each.path for each, _ in work.writer.held.values()} == {"vendor/ours/a.py", ""}
+
+
+def test_w32_of_a_file_that_gets_shorter_the_old_higher_parts_go() -> None:
+    work = Work()
+    work.source.commit({"a.md": "one\n\ntwo\n\nthree"})
+    work.finish()
+    assert {part.text for part in work.parts("a.md")} == {"one", "two", "three"}
+    work.source.commit({"a.md": "one"})
+    work.finish()
+    assert {part.text for part in work.parts("a.md")} == {"one"}
+    work.source.commit({"a.md": ""})
+    work.finish()
+    assert work.parts("a.md") == []
 
 
 def test_settings_that_change_during_a_run_end_it_and_the_next_starts_over() -> None:
