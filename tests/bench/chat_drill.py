@@ -62,6 +62,7 @@ class Scene:
         ran = huginn(
             self.community,
             *(arguments or ("refresh",)),
+            seconds=7_200,
             PREFECT_API_URL=self.api,
             PREFECT_LOGGING_LEVEL="DEBUG",
         )

@@ -29,8 +29,8 @@ class Ran:
     loaded: frozenset[str]
 
 
-def huginn(community: Community, *arguments: str, **environment: str) -> Ran:
-    """Runs it with the community's settings, and waits for it."""
+def huginn(community: Community, *arguments: str, seconds: float = 500, **environment: str) -> Ran:
+    """Runs it with the community's settings, and waits for it, at most so many seconds."""
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, *arguments],
         env={
@@ -43,7 +43,7 @@ def huginn(community: Community, *arguments: str, **environment: str) -> Ran:
         capture_output=True,
         text=True,
         check=False,
-        timeout=500,
+        timeout=seconds,
     )
     told = [line for line in done.stderr.splitlines() if line.startswith(_MARK)]
     modules = json.loads(told[-1].removeprefix(_MARK)) if told else []
