@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -209,3 +210,57 @@ def test_a_crash_is_told_from_nothing_found(monkeypatch: pytest.MonkeyPatch) -> 
 def test_ctrl_c_is_told_from_nothing_found(monkeypatch: pytest.MonkeyPatch) -> None:
     fails(monkeypatch, KeyboardInterrupt())  # type: ignore[arg-type]
     assert run("ravens").exit_code == 130
+
+
+@pytest.mark.usefixtures("reader")
+def test_jsonl_is_a_line_for_each_hit_that_says_what_it_is() -> None:
+    result = run("key", "--jsonl")
+    (line,) = result.stdout.splitlines()
+    hit = json.loads(line)
+    assert (hit["schema"], hit["command"], hit["rank"]) == ("huginn.search/1", "search", 1)
+    assert result.exit_code == 0
+
+
+def test_jsonl_tells_what_is_unavailable_beside_the_lines(reader: FakeReader) -> None:
+    reader.known = {"repo:one": current("repo:one", state="failed", reason="gone. Look.")}
+    result = run("nothing", "--jsonl")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "unavailable: repo:one: the last run failed: gone. Look." in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        pytest.param(["key", "--json", "--jsonl"], "--json and --jsonl", id="two-forms"),
+        pytest.param(["key", "--timeout", "0"], "timeout", id="no-time"),
+        pytest.param(["key", "--sort", "size"], "sort", id="sort"),
+        pytest.param(["key", "--since", "soon"], "since", id="since"),
+        pytest.param(["recent", "-n", "0"], "limit", id="recent-none"),
+        pytest.param(["get", "x"], "id", id="no-id"),
+        pytest.param(["thread", "x"], "id", id="no-event"),
+    ],
+)
+def test_what_contradicts_itself_or_is_no_value_is_refused_before_any_call(
+    arguments: list[str], field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fails(monkeypatch, AssertionError("connected"))
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert field in result.stderr
+
+
+def test_without_a_service_a_look_up_ends_in_time_too(
+    reader: FakeReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("search.asking.MODEL_SECONDS", 0)
+    monkeypatch.setattr(reader, "resolve", lambda: time.sleep(60))
+    result = run("key", "--timeout", "0.2")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "no answer within 0.2 s" in result.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_its_completion(shell: str) -> None:
+    result = run("completion", shell)
+    assert result.exit_code == 0
+    assert f"_HUGINN_SEARCH_COMPLETE={shell}_complete" in result.stdout
