@@ -29,7 +29,7 @@ def rooms_left(room: str) -> Ask:
 
 def invites() -> Ask:
     """The rooms to which we are invited, and nothing of those that we are in."""
-    nowhere = ["!nowhere"]  # with no room at all Synapse leaves invites out too
+    nowhere = ["!nowhere:invalid"]  # with no room at all Synapse leaves invites out too
     return _sync({"rooms": nowhere, "timeline": {"limit": 1, **_NOTHING}, "state": _NOTHING}, {})
 
 
