@@ -104,3 +104,17 @@ def synapse(
     """The session's one homeserver. Tests share it: each makes rooms and people of its own."""
     with running_synapse(tmp_path_factory.mktemp("synapse") / "homeserver") as server:
         yield server
+
+
+@pytest.fixture
+def reader() -> str:
+    """A reader of the test's own: it is in no other test's rooms."""
+    return f"reader_{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def chat(community: Community, synapse: Synapse, reader: str) -> Community:
+    """A community whose rooms are those of ``reader``; it lists no repository."""
+    synapse.user(reader)
+    community.reads(synapse, reader)
+    return community
