@@ -253,7 +253,7 @@ def test_without_a_service_a_look_up_ends_in_time_too(
     reader: FakeReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("search.asking.MODEL_SECONDS", 0)
-    monkeypatch.setattr(reader, "resolve", lambda: time.sleep(60))
+    monkeypatch.setattr(reader, "resolve", lambda: time.sleep(5))
     result = run("key", "--timeout", "0.2")
     assert (result.exit_code, result.stdout) == (3, "")
     assert "no answer within 0.2 s" in result.stderr

@@ -135,6 +135,8 @@ def test_a_look_up_in_progress_is_finished_on_stop(wire: Wire) -> None:
         pass
     with pytest.raises(NotListening):
         wire.ask({})
+    closing.join(0.5)
+    assert closing.is_alive()
     may_end.set()
     asking.join()
     closing.join()
@@ -198,6 +200,10 @@ def test_a_reply_that_does_not_come_is_a_time_out(wire: Wire) -> None:
     may_end.set()
     wire.service.answering = lambda command, _: {"command": command, "exit": 1}
     assert wire.ask({})["exit"] == 1
+
+
+def test_a_long_request_that_is_refused_still_gets_its_answer(wire: Wire) -> None:
+    assert wire.ask({"texts": ["x" * 60_000]}, mark="old")["error"]["kind"] == "stale"
 
 
 def test_whoever_asks_to_stop_is_answered_first(wire: Wire) -> None:
