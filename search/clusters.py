@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.cluster import KMeans  # type: ignore[import-untyped]
-from sklearn.feature_extraction.text import (  # type: ignore[import-untyped]
+from sklearn.cluster import KMeans
+from sklearn.feature_extraction.text import (
     ENGLISH_STOP_WORDS,
 )
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 TERMS = 8
 _SEED = 20_260_101

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from search.candidates import Candidate
 from search.citations import Citation, RoomCitation, citation_of
 from search.collection import turns_of
 from search.fusion import reciprocal_rank_fusion
@@ -12,7 +13,6 @@ from search.ledger import SourceRecord
 from search.matrix_links import server_of
 from search.passage import Turn
 from search.query import Query
-from search.reader import Candidate
 from search.recency import weighted
 from search.sources import Source
 

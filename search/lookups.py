@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from search.candidates import Candidate
 from search.collection import CollectionMeta
 from search.embedding import Embedder
 from search.errors import CollectionMismatch, CollectionMissing, HuginnError, UsageError
 from search.hits import Hit, hits_of
 from search.query import Query
-from search.reader import Candidate, Reader, Resolved
+from search.reader import Reader, Resolved
 from search.scope import Scope
 from search.selection import selection
 from search.settings import Settings

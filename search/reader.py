@@ -1,12 +1,13 @@
 """Reads passages and the ledger. Nothing here writes; the key it is given may not either."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from search.analysis import analyse
+from search.candidates import Candidate, ranked
 from search.collection import PARTS_VECTOR, WINDOW_VECTOR, CollectionMeta, ledger_name
 from search.connection import mapped_errors
 from search.errors import CollectionMissing, HuginnError
@@ -29,26 +30,6 @@ class Resolved:
 
     name: str
     meta: CollectionMeta
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One passage of one ranking. ``keyword`` and ``vector`` are the raw scores of the signals."""
-
-    id: str
-    score: float
-    keyword: float | None
-    vector: float | None
-    properties: Mapping[str, Any]
-
-
-def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Best first, ties by id, whatever order the store gives them in (R12).
-
-    That holds for what the store gives. Where more than ``OVER_FETCH`` passages tie, which of them
-    it gives follows from the order in which they were stored.
-    """
-    return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.id))
 
 
 class Reader:

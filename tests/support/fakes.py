@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from search.candidates import Candidate
 from search.collection import CollectionMeta, fingerprint_of, properties_of
 from search.embedding import Embedder, EmbedderIdentity, Side, Vector
 from search.errors import CollectionMissing
 from search.ledger import RepoCursor, SourceRecord
 from search.passage import Lines, Passage, passage_id
-from search.reader import Candidate, Reader, Resolved
+from search.reader import Reader, Resolved
 from search.selection import Selection
 from search.settings import EmbedderSettings
 from tasks.ports import Chunk, Scrubbed, StoredPassage, Vectors

@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from search.candidates import Candidate, ranked
 from search.citations import RoomCitation
 from search.hits import Hit, hits_of
 from search.ledger import SourceRecord
 from search.passage import Passage
 from search.query import Query, query
-from search.reader import Candidate, ranked
 from search.sources import Source
 from tests.support.chats import ROOM, START, turn, window
 from tests.support.fakes import candidate, current, file_passage

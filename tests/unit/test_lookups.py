@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from search import lookups
+from search.candidates import Candidate
 from search.errors import CollectionMismatch, UsageError
 from search.ledger import Position, RepoCursor, SourceRecord
 from search.listing import RepositorySettings
@@ -16,7 +17,6 @@ from search.lookups import Answer
 from search.passage import Passage
 from search.permalinks import permalink
 from search.query import query
-from search.reader import Candidate
 from search.settings import BUNDLED_MODEL, Settings
 from tests.support.fakes import (
     IDENTITY,
