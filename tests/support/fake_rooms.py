@@ -285,9 +285,11 @@ class RoomWork:
 
     def words(self) -> str:
         """Everything that the store, ledger included, has written down."""
-        return repr(self.held()) + "".join(
-            [*self.ledger.payloads.values(), *self.ledger.kept.values()]
-        )
+        return "\n".join([repr(self.held()), *self.written_down()])
+
+    def written_down(self) -> list[str]:
+        """What the ledger holds."""
+        return [*self.ledger.payloads.values(), *self.ledger.kept.values()]
 
     def clean(self) -> "RoomWork":
         """What one run over the same rooms into an empty store leaves."""
