@@ -115,10 +115,10 @@ def _without_now(settings: Settings, *, held: bool) -> str:
 def _afterwards(settings: Settings, meant: Purge, deleted: int) -> str:
     if not deleted:
         return "nothing that it covers was held; it will not be taken in either"
-    if settings.matrix.homeserver is None:
-        return "matrix.homeserver is not set: what stood in the same passages does not come back"
     if meant == Purge(meant.room):
         return "nothing of the room is taken in any more, until the purge is removed"
+    if settings.matrix.homeserver is None:
+        return "matrix.homeserver is not set: what stood in the same passages does not come back"
     return (
         "the next `huginn refresh` reads the room again from its start and brings back what stood "
         "in the same passages and is not covered; until then look-ups do not vouch for the room"
