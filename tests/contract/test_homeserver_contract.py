@@ -73,7 +73,9 @@ def now(history: RoomHistory, event: str) -> RawEvent:
     return found
 
 
-def test_standing_says_who_where_and_which_rooms_are_direct(scene: Scene) -> None:
+def test_m45_standing_says_who_where_and_which_rooms_are_direct_without_a_sync(
+    scene: Scene,
+) -> None:
     user = scene.people.user(scene.reader)
     assert scene.homeserver.standing().direct == frozenset()
     room, direct = scene.room(), scene.room()

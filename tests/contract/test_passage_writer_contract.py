@@ -50,7 +50,7 @@ def test_what_was_written_is_acknowledged_and_listed_with_its_fingerprint(store:
     assert writer.count("repo:one") == 2
 
 
-def test_writing_twice_holds_once_in_the_newer_form(store: Store) -> None:
+def test_w21_writing_twice_holds_once_in_the_newer_form(store: Store) -> None:
     writer, _ = store
     write(writer, file_passage("old words"))
     newer = file_passage("new words")
@@ -59,14 +59,14 @@ def test_writing_twice_holds_once_in_the_newer_form(store: Store) -> None:
     assert stored.fingerprint == fingerprint_of(newer)
 
 
-def test_passages_from_a_generator_are_all_stored(store: Store) -> None:
+def test_w03_passages_from_a_generator_are_all_stored(store: Store) -> None:
     writer, _ = store
     passages = [file_passage(f"text {n}", part=n) for n in range(450)]
     acknowledged = writer.write((each, vectors_for(each.window)) for each in passages)
     assert acknowledged == {each.id for each in passages} == ids(writer, "repo:one")
 
 
-def test_sources_whose_names_share_words_are_kept_apart(store: Store) -> None:
+def test_w08_sources_whose_names_share_words_are_kept_apart(store: Store) -> None:
     writer, _ = store
     write(writer, file_passage("x", repo="core"), file_passage("y", repo="core-ui"))
     write(writer, file_passage("z", repo="ui core"), file_passage("u", repo="Core"))
@@ -78,7 +78,7 @@ def test_sources_whose_names_share_words_are_kept_apart(store: Store) -> None:
     ]
 
 
-def test_equal_texts_in_two_places_are_two_passages(store: Store) -> None:
+def test_w18_equal_texts_in_two_places_are_two_passages(store: Store) -> None:
     writer, _ = store
     write(writer, file_passage("LGTM", "a.md"), file_passage("LGTM", "b.md"))
     assert writer.count("repo:one") == 2

@@ -57,7 +57,9 @@ def test_the_schema_is_the_declared_one(server_settings: Settings, collection_na
     assert config.inverted_index_config.stopwords.preset.value == "none"
 
 
-def test_an_undeclared_property_is_refused(server_settings: Settings, collection_name: str) -> None:
+def test_w31_an_undeclared_property_is_refused(
+    server_settings: Settings, collection_name: str
+) -> None:
     with connect(server_settings, "writer") as client:
         name = ensure_collection(client, collection_name, META)
         with pytest.raises(ServerRefused), mapped_errors("write"):
@@ -94,7 +96,7 @@ def test_a_collection_that_huginn_did_not_make_is_left_alone(
             ensure_collection(client, collection_name, META)
 
 
-def test_one_bad_object_among_many_is_not_acknowledged(
+def test_w01_one_bad_object_among_many_is_not_acknowledged(
     server_settings: Settings, collection_name: str
 ) -> None:
     good = [file_passage(f"text {n}", f"{n}.md") for n in range(99)]
@@ -109,7 +111,7 @@ def test_one_bad_object_among_many_is_not_acknowledged(
     assert acknowledged == {each.id for each in good}
 
 
-def test_more_deletes_than_the_server_answers_with_leave_nothing(
+def test_w05_more_deletes_than_the_server_answers_with_leave_nothing(
     server_settings: Settings, collection_name: str
 ) -> None:
     passages = [file_passage(f"{n}", f"{n}.md") for n in range(10_500)]

@@ -162,7 +162,7 @@ def test_no_key_is_in_the_log_or_the_state_file(
     assert not [key for key in (keys.writer, keys.reader, keys.cluster) if key in text]
 
 
-def test_it_is_started_once_said_once_and_found_by_other_processes(settings: Settings) -> None:
+def test_w14_it_is_started_once_said_once_and_found_by_other_processes(settings: Settings) -> None:
     said: list[str] = []
     first = embedded.ensure_running(settings, said.append)
     started = f"started Weaviate {WEAVIATE_VERSION} (pid {first.pid})"

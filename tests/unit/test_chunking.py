@@ -352,7 +352,7 @@ def test_carriage_returns_and_form_feeds_alone_end_no_line() -> None:
     assert [c.trail for c in checked("a.md", text)] == [("One more",), ("Two",)]
 
 
-def test_a_word_at_the_end_of_a_long_text_is_in_a_chunk_that_the_embedder_takes_whole() -> None:
+def test_e01_a_word_at_the_end_of_a_long_text_is_in_a_chunk_that_the_embedder_takes_whole() -> None:
     chunks = checked("long.md", "word " * 2000 + "heliotrope")
     last = holding(chunks, "heliotrope")
     assert last is chunks[-1]

@@ -29,8 +29,8 @@ def test_everything_stored_is_declared_and_the_other_way_round() -> None:
 
 
 @pytest.mark.parametrize("name", ["source", "path", "blob", "commit", "digest", "authors", "kind"])
-def test_what_is_filtered_by_is_matched_whole(name: str) -> None:
-    """W08: with word tokenisation ``core`` would match ``core-ui``, in deletes too."""
+def test_w08_what_is_filtered_by_is_matched_whole(name: str) -> None:
+    """With word tokenisation ``core`` would match ``core-ui``, in deletes too."""
     (declared,) = [declared for declared in PROPERTIES if declared.name == name]
     assert declared.index == "exact"
 

@@ -205,7 +205,7 @@ def test_utf_16_that_holds_a_nul_character_is_no_text() -> None:
 
 
 @pytest.mark.parametrize("data", [b"\n\n \t\r\n", codecs.BOM_UTF8 + b"\n"])
-def test_a_blank_file_is_empty(data: bytes) -> None:
+def test_e05_a_blank_file_is_empty(data: bytes) -> None:
     assert skip_by_content("blank.md", data) == "empty"
 
 

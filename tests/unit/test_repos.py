@@ -150,7 +150,7 @@ def test_new_passages_are_written_before_stale_ones_are_deleted() -> None:
     assert "old.md" not in paths
 
 
-def test_a_delete_that_the_store_did_not_do_is_not_acknowledged() -> None:
+def test_w06_a_delete_that_the_store_did_not_do_is_not_acknowledged() -> None:
     work = Work()
     work.source.commit({"a.md": page("a"), "b.md": page("b")})
     work.finish()

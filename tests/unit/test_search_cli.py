@@ -187,7 +187,7 @@ def test_escape_sequences_of_a_passage_do_not_reach_the_output(reader: FakeReade
         assert not {"\x1b", "\x07", "\x9b"} & set(run(*arguments).stdout)
 
 
-def test_help_the_version_and_a_usage_error_load_the_standard_library_and_click_only() -> None:
+def test_e07_help_the_version_and_a_usage_error_load_the_standard_library_and_click_only() -> None:
     calls = [["--help"], ["search", "--help"], ["--version"], [" "], ["a", "-k", "0"], ["--no"]]
     loaded = loaded_by("search.cli", calls)
     assert loaded.codes == [0, 0, 0, 2, 2, 2]
