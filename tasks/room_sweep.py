@@ -1,8 +1,9 @@
 """What a walk through a room left over: windows by older rules, of lost events, or purged."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
+from heapq import nsmallest
 
 from search.ledger import RoomCursor
 from tasks.chat_ports import StoredWindow
@@ -43,14 +44,18 @@ class Leftovers:
 def leftovers(context: RoomContext, cursor: RoomCursor) -> Leftovers:
     """The next batch, in order of id from where the cursor stands."""
     stored = context.store.writer.count(context.source)
-    due = sorted(
-        (each.id, each.events)
-        for each in context.index.windows(context.source)
-        if each.id > cursor.page and _is_left(context, cursor, each)
-    )
-    batch = list(islice(due, AT_ONCE))
+    due = 0
+
+    def left() -> Iterator[tuple[str, tuple[str, ...]]]:
+        nonlocal due
+        for each in context.index.windows(context.source):
+            if each.id > cursor.page and _is_left(context, cursor, each):
+                due += 1
+                yield each.id, each.events
+
+    batch = nsmallest(AT_ONCE, left())
     events = dict.fromkeys(event for _, held in batch for event in held)
-    return Leftovers(tuple(events), batch[-1][0] if batch else "", len(due), stored)
+    return Leftovers(tuple(events), batch[-1][0] if batch else "", due, stored)
 
 
 def _is_left(context: RoomContext, cursor: RoomCursor, window: StoredWindow) -> bool:

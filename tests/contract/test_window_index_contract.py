@@ -131,7 +131,7 @@ def test_neighbours_are_whole_segments_on_either_side(place: Place) -> None:
     assert len(first) == len(second) == 2
     for moment in (0, 5):  # within the first: its own next window is what comes after
         assert ids(place.index.neighbours(SOURCE, "", minute(moment))) == set(first)
-    for moment in (9, 50, 99.9):
+    for moment in (9, 50, 99):
         assert ids(place.index.neighbours(SOURCE, "", minute(moment))) == {*first, *second}
     assert ids(place.index.neighbours(SOURCE, "", minute(100))) == set(second)
 

@@ -1,7 +1,7 @@
 """The rooms' state machine with the real Weaviate behind it (spec 2.3, 2.4, 4)."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -50,9 +50,7 @@ class RealWork(RoomWork):
 
 
 @pytest.fixture
-def machine(
-    server_settings: Settings, collection_name: str
-) -> Iterator[Callable[[], RoomsMachine]]:
+def machine(server_settings: Settings, collection_name: str) -> Iterator[type[RoomsMachine]]:
     """Machines, each on an empty collection."""
     numbers = itertools.count()
     with ExitStack() as stack:
@@ -75,7 +73,7 @@ def machine(
 
 
 def test_whatever_happens_a_whole_run_leaves_what_one_clean_run_would(
-    machine: Callable[[], RoomsMachine],
+    machine: type[RoomsMachine],
 ) -> None:
     run_state_machine_as_test(
         machine,

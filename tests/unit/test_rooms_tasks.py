@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -351,7 +352,7 @@ def test_each_of_many_messages_of_one_millisecond_may_come_alone(
     say("one")
     for number in range(12):
         if number % 3 == 1:
-            boundary(work, lambda number=number: say(f"begins {number}", 10))
+            boundary(work, partial(say, f"begins {number}", 10))
         else:
             say(f"alike {number}", 10)
         refreshed(work, room)
