@@ -112,7 +112,7 @@ class WeaviatePassageWriter:
     def write(self, passages: Iterable[tuple[Passage, Vectors]]) -> set[str]:
         """Writes by id and gives the ids that the store holds afterwards in just this form."""
         acknowledged: set[str] = set()
-        for some in _sized_batches(passages):
+        for some in sized_batches(passages):
             acknowledged |= self._write_batch(some)
         return acknowledged
 
@@ -195,9 +195,10 @@ def _stored(item: "Object[Any, Any]") -> StoredPassage:
     return StoredPassage(id=str(item.uuid), **values)
 
 
-def _sized_batches(
+def sized_batches(
     passages: Iterable[tuple[Passage, Vectors]],
 ) -> Iterator[list[tuple[Passage, Vectors]]]:
+    """As many at a time as one request may hold, taken as they are needed; one at least."""
     batch: list[tuple[Passage, Vectors]] = []
     size = 0
     for passage, vectors in passages:

@@ -96,6 +96,23 @@ def test_a_collection_that_huginn_did_not_make_is_left_alone(
             ensure_collection(client, collection_name, META)
 
 
+def test_w31_a_collection_whose_ids_are_matched_by_word_is_refused_at_the_start(
+    server_settings: Settings, collection_name: str
+) -> None:
+    """As a server with automatic schemas makes it when data is put back without its schema."""
+    with connect(server_settings, "writer") as client:
+        name = ensure_collection(client, collection_name, META)
+        client.collections.delete(name)
+        client.collections.create(
+            name,
+            properties=[
+                Property(name=each.name, data_type=DataType(each.type)) for each in PROPERTIES
+            ],
+        )
+        with pytest.raises(CollectionMismatch, match=r"not matched whole: corpus, source, .*path"):
+            ensure_collection(client, collection_name, META)
+
+
 def test_w01_one_bad_object_among_many_is_not_acknowledged(
     server_settings: Settings, collection_name: str
 ) -> None:

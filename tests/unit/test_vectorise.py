@@ -71,6 +71,18 @@ def test_many_texts_are_embedded_batch_by_batch_and_told() -> None:
     assert embedder.texts == sorted(embedder.texts, key=len)
 
 
+def test_e08_texts_go_to_the_model_by_length_and_their_vectors_come_in_the_order_given() -> None:
+    """A batch is padded to its longest text: short ones among long ones cost as much as those."""
+    words = ["long " * (40 + n) if n % 101 == 50 else f"short {n}" for n in range(1_010)]
+    passages = [file_passage(text, f"{number}.md") for number, text in enumerate(words)]
+    embedder = FakeEmbedder()
+    pairs, _, _ = vectorised(passages, FakePassageWriter(), embedder)
+    lengths = [len(text) for text in embedder.texts]
+    assert lengths == sorted(lengths)
+    assert [passage for passage, _ in pairs] == passages
+    assert [vectors for _, vectors in pairs] == [vectors_for(text) for text in words]
+
+
 def test_no_passages_ask_nobody() -> None:
     embedder = FakeEmbedder()
     assert vectorised([], FakePassageWriter(), embedder) == ([], 0, 0)

@@ -1,0 +1,36 @@
+"""The embedding model in a process that starts git afterwards (spec 5.4)."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+# git is forked for, as it is where the system has no vfork: only a fork is seen by the tokenizer.
+PROGRAM = """
+import subprocess
+from search.embedding import Embedder
+from search.settings import EmbedderSettings
+from tasks.adapters.git_process import run
+
+vectors = Embedder(EmbedderSettings()).embed(["words " * n for n in range(1, 40)], "document")
+subprocess._USE_VFORK = False
+print(len(vectors), run(["--version"], timeout=60, environment={}).output.split()[0])
+"""
+
+
+def test_e06_git_started_after_texts_were_embedded_neither_hangs_nor_warns() -> None:
+    environment = {**os.environ, "HUGINN_CONFIG": ""}
+    environment.pop("TOKENIZERS_PARALLELISM", None)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert (done.returncode, done.stdout.split()) == (0, ["39", "b'git'"])
