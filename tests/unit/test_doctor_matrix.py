@@ -72,6 +72,16 @@ def test_each_room_is_in_or_out_with_the_reason_and_no_name(
     assert "@" not in repr(found)
 
 
+def test_a_mark_that_lies_further_back_than_the_state_is_seen(
+    people: FakeCommunity, homeserver: Doctored
+) -> None:
+    room = people.room("ada", "reader")
+    bob = people.mxid("bob")
+    for content in ({"membership": "invite", "is_direct": True}, *[{"membership": "join"}] * 2):
+        people.put_state(room, "ada", "m.room.member", content, bob)
+    assert looked(homeserver)[room].reason == "it is a direct chat"
+
+
 def test_a_room_that_cannot_be_judged_says_so_and_the_others_are_still_looked_at(
     people: FakeCommunity, homeserver: Doctored
 ) -> None:
