@@ -5,12 +5,22 @@ from collections.abc import Callable
 
 from flows.display import displayed, report
 from flows.report import Outcome, SourcesFailed
-from search.errors import HuginnError
+from search.errors import HuginnError, TransientError
 from tasks.discover import discover
 from tasks.discover_rooms import RoomsFound, discover_rooms, listed_rooms
 from tasks.settings import is_room, listed_names
 
 FAILED = 1
+
+
+class PrefectUnavailable(TransientError):
+    """Prefect's API did not answer; what was acknowledged is kept."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(
+            f"Prefect's API does not answer ({kind}). What was acknowledged is kept: run this "
+            "again; with PREFECT_API_URL set, see whether that server is up."
+        )
 
 
 def run_refresh(*, allow_mass_delete: bool, as_json: bool) -> int:
@@ -60,5 +70,16 @@ def _run(flow: Callable[[], list[Outcome]], *, as_json: bool) -> int:
     except SourcesFailed as error:
         report(error.outcomes, as_json=as_json)
         return FAILED
+    except Exception as error:
+        if isinstance(error, HuginnError) or not _is_prefects(error):
+            raise
+        raise PrefectUnavailable(type(error).__name__) from None
     report(outcomes, as_json=as_json)
     return 0
+
+
+def _is_prefects(error: BaseException) -> bool:
+    """Whether it comes of talking to Prefect's API: the tasks let only our own errors out."""
+    package = type(error).__module__.partition(".")[0]
+    told = isinstance(error, RuntimeError) and str(error).startswith("Failed to reach API")
+    return told or package in ("httpx", "httpcore", "prefect")
