@@ -77,7 +77,8 @@ def test_a_mark_that_lies_further_back_than_the_state_is_seen(
 ) -> None:
     room = people.room("ada", "reader")
     bob = people.mxid("bob")
-    for content in ({"membership": "invite", "is_direct": True}, *[{"membership": "join"}] * 2):
+    marked: dict[str, object] = {"membership": "invite", "is_direct": True}
+    for content in (marked, {"membership": "join"}, {"membership": "join"}):
         people.put_state(room, "ada", "m.room.member", content, bob)
     assert looked(homeserver)[room].reason == "it is a direct chat"
 
