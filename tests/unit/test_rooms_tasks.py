@@ -142,9 +142,11 @@ def test_m11_an_edit_by_another_changes_nothing_and_is_counted_as_foreign(
     original = say("mine")
     work.refresh()
     work.community.edit(room, "bob", original, "yours", at(1))
-    work.refresh()
     assert refreshed(work, room) == ["mine"]
+    assert work.record(room).read == {"foreign edit": 1, "stored": 0}
     assert "yours" not in work.words()
+    work.read(room, from_start=True)
+    assert work.record(room).read["foreign edit"] == 1
 
 
 def test_edits_of_one_millisecond_go_by_their_ids(work: RoomWork, room: str) -> None:
