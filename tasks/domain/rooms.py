@@ -167,7 +167,7 @@ def _admitted(
         room=room,
         alias=names[0] if names else "",
         aliases=tuple(names),
-        name=string(content_of(state, "m.room.name").get("name")),
+        name=rules.puppets.quoted(string(content_of(state, "m.room.name").get("name"))),
         version=string(create.get("room_version")) or "1",
         predecessor=string(replaced),
         encrypted=any(event["type"] == "m.room.encryption" for event in state),

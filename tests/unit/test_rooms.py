@@ -92,6 +92,13 @@ def test_m25_a_broken_predecessor_is_none(predecessor: object) -> None:
     assert (found.predecessor, found.version) == ("", "1")
 
 
+def test_a_puppet_that_the_rooms_name_quotes_is_not_named() -> None:
+    name = state_event("m.room.name", {"name": f"Talk with {PUPPET}"})
+    found = verdict(name)
+    assert isinstance(found, Admitted)
+    assert found.name == "Talk with [puppet]"
+
+
 def test_m26_a_room_id_without_a_server_is_admitted() -> None:
     room = "!" + "a-_B" * 10 + "xyz"
     assert code(room=room, standing=Standing(READER, frozenset({room}), frozenset())) is None
