@@ -46,7 +46,7 @@ class Town:
         """What makes names of this town its own."""
         return self.reader.removeprefix("reader_")
 
-    def room(self, name: str, *members: str, joined: bool = True, **options: object) -> str:
+    def room(self, name: str, /, *members: str, joined: bool = True, **options: object) -> str:
         """A room in which somebody spoke before anything else happened."""
         room = self.synapse.room("ada", "bob", *members, **options)
         self.rooms[name] = room
@@ -217,7 +217,7 @@ def read_rooms(town: Town) -> None:
     quoting = town.room("quoting", name=f"About @_discord_{tag}_9:community.test")
     puppet, other = f"@_discord_{tag}_7:community.test", f"@IRC_{tag}_8:community.test"
     synapse.send(quoting, "ada", f"Ask {puppet} or {other}, they know.", at(1))
-    link = f"https://matrix.to/#/{puppet.replace('@', '%40')}"
+    link = f"https://logs.community.test/{puppet.replace('@', '%40')}/today"
     html = f'Ask <a href="{link}">them</a>.'
     formatted = {"format": "org.matrix.custom.html", "formatted_body": html}
     synapse.send(quoting, "ada", {"msgtype": "m.text", "body": "Ask them.", **formatted}, at(2))
@@ -244,7 +244,8 @@ def what_happens_then(town: Town) -> None:
         synapse.leave(room, puppet)
 
     pass_by("puppet-passes-by", 4)
-    synapse.mark_direct(town.reader, "ada", town.rooms["becomes-direct"])
+    direct = [town.rooms[name] for name in ("marked-direct", "becomes-direct")]
+    synapse.mark_direct(town.reader, "ada", *direct)
     late = town.rooms["puppet-in-the-page"]
     synapse.send(late, "ada", "Something new.", at(9))
     came: list[str] = []
