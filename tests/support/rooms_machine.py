@@ -1,8 +1,12 @@
 """People talk, rooms change, runs crash: after each whole run the store is as one clean run's."""
 
 import re
+import shutil
+import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -11,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from tasks import room_events, room_sweep
 from tasks.domain.purges import Purge
 from tasks.errors import HomeserverUnreachable
+from tasks.purge import delete_now, take_back
 from tasks.room_records import purges_of
 from tests.support.fake_rooms import Boundaries, Crash, RoomWork, at, expected
 
@@ -35,7 +40,8 @@ class RoomsMachine(RuleBasedStateMachine):
     def start(self, page_events: int, most: int, windows: int) -> None:
         self.before = room_events.MOST_EVENTS, room_sweep.AT_ONCE
         room_events.MOST_EVENTS, room_sweep.AT_ONCE = most, windows
-        self.work = self.make(page_events=page_events)
+        self.folder = Path(tempfile.mkdtemp(prefix="huginn-rooms-"))
+        self.work = self.make(page_events=page_events, folder=self.folder)
         self.community = self.work.community
         self.said: list[tuple[str, str, str]] = []
         """Room, sender and id of every message and edit."""
@@ -46,6 +52,7 @@ class RoomsMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "before"):
             room_events.MOST_EVENTS, room_sweep.AT_ONCE = self.before
+            shutil.rmtree(self.folder)
 
     def word(self) -> str:
         """A word that nothing else says."""
@@ -121,6 +128,24 @@ class RoomsMachine(RuleBasedStateMachine):
         room, _, event = self.one_said(data)
         self.work.purge(Purge(room, event=event))
 
+    @precondition(lambda self: purges_of(self.work.ledger))
+    @rule(data=st.data(), left=st.none() | st.integers(1, 20))
+    def purge_at_once(self, data: st.DataObject, left: int | None) -> None:
+        """`chat-purge --now`, which may be killed too."""
+        purge = data.draw(st.sampled_from(purges_of(self.work.ledger)))
+        self.work.fuse.left = left
+        with suppress(Crash):
+            chat = self.work.chat
+            delete_now(chat.store, chat.index, purge)
+        self.work.fuse.left = None
+        self.no_cursor_is_ahead()
+
+    @precondition(lambda self: purges_of(self.work.ledger))
+    @rule(data=st.data())
+    def purge_taken_back(self, data: st.DataObject) -> None:
+        chat = self.work.chat
+        take_back(chat.settings, chat.store, data.draw(st.sampled_from(chat.purges)))
+
     @rule(data=st.data(), how=st.sampled_from(["leave", "kick", "ban"]))
     def go(self, data: st.DataObject, how: str) -> None:
         room = self.one_room(data)
@@ -163,12 +188,9 @@ class RoomsMachine(RuleBasedStateMachine):
     def crash(self, left: int, after: bool) -> None:  # noqa: FBT001
         """Any call of any port may be the last one, with its effect or without it."""
         self.work.fuse.left, self.work.fuse.after = left, after
-        try:
+        with suppress(Crash):
             self.work.refresh()
-        except Crash:
-            pass
-        finally:
-            self.work.fuse.left = None
+        self.work.fuse.left = None
         self.no_cursor_is_ahead()
 
     @rule(method=st.sampled_from(PORTS), data=st.data())
