@@ -100,7 +100,7 @@ def busy_machine() -> Iterator[None]:
         yield
 
 
-def test_processes_at_once_start_one_server(settings: Settings) -> None:
+def test_w14_processes_at_once_start_one_server(settings: Settings) -> None:
     starters = [child("start", settings) for _ in range(3)]
     outputs = [starter.communicate(timeout=120)[0] for starter in starters]
     pids = {int(re.findall(r"^server (\d+)", output, re.MULTILINE)[0]) for output in outputs}
