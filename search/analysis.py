@@ -26,8 +26,9 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-ANALYSIS_VERSION: Final = "1"
-"""Stored with the collection: a change here needs every keyword text made anew (spec 2.5)."""
+ANALYSIS_VERSION: Final = "2"
+"""Stored with the collection: a change here, or of ``search.terms``, needs every keyword text made
+anew (spec 2.5). 2: stems beside the words."""
 
 LONGEST_TERM: Final = 100
 """Characters. A longer whole is left out, a longer part is cut; the same on both sides."""

@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from search.analysis import analyse
 from search.candidates import Candidate, ranked
-from search.collection import PARTS_VECTOR, WINDOW_VECTOR, CollectionMeta, ledger_name
+from search.collection import PARTS_VECTOR, CollectionMeta, ledger_name
 from search.connection import mapped_errors
 from search.errors import CollectionMissing, HuginnError
 from search.filters import as_filter
@@ -16,12 +15,13 @@ from search.ledger import Journal, SourceRecord, record_id
 from search.passages import RETURNED, StoredPassages
 from search.query import OVER_FETCH
 from search.selection import Selection
+from search.terms import asked
 
 if TYPE_CHECKING:
     from weaviate import WeaviateClient
 
 ALPHA = 0.5
-"""Share of the vector side in the hybrid score (decision 0001)."""
+"""Share of the vector side in the hybrid score (docs/quality.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +106,14 @@ class Reader:
         A fixed number is asked for whatever the caller wants in the end, since the server's
         scores shift with its limit (spec 6.2).
         """
-        from weaviate.classes.query import HybridFusion, MetadataQuery, TargetVectors
+        from weaviate.classes.query import HybridFusion, MetadataQuery
 
         with self._forgetting(), mapped_errors("search"):
             found = self._client.collections.get(collection).query.hybrid(
-                query=analyse(text) or text,
+                query=asked(text) or text,
                 query_properties=["keywords"],
-                vector={WINDOW_VECTOR: list(vector), PARTS_VECTOR: [list(vector)]},
-                target_vector=TargetVectors.average([WINDOW_VECTOR, PARTS_VECTOR]),
+                vector={PARTS_VECTOR: [list(vector)]},
+                target_vector=PARTS_VECTOR,
                 alpha=ALPHA,
                 fusion_type=HybridFusion.RELATIVE_SCORE,
                 filters=as_filter(selection),

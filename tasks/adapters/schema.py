@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from weaviate import WeaviateClient
     from weaviate.collections.classes.config import Property as TheirProperty
 
+BM25_K1, BM25_B = 0.9, 0.6
+"""A term that is said again counts little more: a window repeats names (docs/quality.md)."""
+
 
 def ensure_collection(client: "WeaviateClient", alias: str, meta: CollectionMeta) -> str:
     """The real name of the collection behind ``alias``, made first if it is missing.
@@ -112,7 +115,9 @@ def _create(
     client.collections.create(
         name,
         properties=[_declared(item) for item in properties],
-        inverted_index_config=Configure.inverted_index(stopwords_preset=StopwordsPreset.NONE),
+        inverted_index_config=Configure.inverted_index(
+            bm25_k1=BM25_K1, bm25_b=BM25_B, stopwords_preset=StopwordsPreset.NONE
+        ),
         vector_config=[
             Configure.Vectors.self_provided(name=WINDOW_VECTOR),
             Configure.MultiVectors.self_provided(name=PARTS_VECTOR),

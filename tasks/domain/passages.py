@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from search.analysis import analyse
 from search.passage import Passage, passage_id
+from search.terms import indexed
 from tasks.domain.files import embedded_text
 from tasks.ports import Chunk, CommitMessage
 
@@ -67,7 +67,7 @@ def _passage(
         text=chunk.text,
         window=embedded,
         parts=(embedded,),
-        keywords=analyse(f"{about}\n{embedded}"),
+        keywords=indexed(f"{about}\n{embedded}"),
         rules=rules,
         trail=chunk.trail,
         authors=(commit.author,) if commit else (),

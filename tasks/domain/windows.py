@@ -15,8 +15,8 @@ from typing import Final
 
 from semantic_text_splitter import TextSplitter
 
-from search.analysis import analyse
 from search.passage import Passage, Turn, passage_id
+from search.terms import indexed
 from tasks.domain.messages import Message
 from tasks.domain.scrub import MARKER
 
@@ -95,7 +95,7 @@ def chat_passages(
                 text="\n".join(map(_shown, turns)),
                 window=embedded,
                 parts=tuple(embedded_form([turn]) for turn in turns),
-                keywords="" if embedded == NOTHING else analyse(embedded),
+                keywords="" if embedded == NOTHING else indexed(embedded),
                 rules=rules,
                 authors=tuple(dict.fromkeys(turn.sender for turn in turns)),
                 start=turns[0].at,

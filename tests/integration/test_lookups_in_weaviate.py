@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from search import lookups
-from search.analysis import analyse
 from search.collection import CollectionMeta
 from search.embedding import Embedder
 from search.errors import CollectionMissing, UsageError
@@ -16,6 +15,7 @@ from search.query import query
 from search.reader import Reader, Resolved
 from search.selection import Selection
 from search.settings import EmbedderSettings, Settings
+from search.terms import indexed
 from tasks.adapters.globs import chosen_by
 from tests.support.chats import ROOM, START, turn, window
 from tests.support.fakes import META, current, file_passage, vector_of
@@ -28,7 +28,7 @@ def shelf(server_settings: Settings, collection_name: str) -> Shelf:
 
 
 def file(text: str, path: str = "a.md", *, repo: str = "one", part: int = 0) -> Passage:
-    return replace(file_passage(text, path, repo=repo, part=part), keywords=analyse(text))
+    return replace(file_passage(text, path, repo=repo, part=part), keywords=indexed(text))
 
 
 def commit(

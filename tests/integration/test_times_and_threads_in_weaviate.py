@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from search.analysis import analyse
 from search.errors import UsageError
 from search.ledger import Journal, JournalEntry, RoomCursor
 from search.passage import Passage, passage_id
 from search.scope import Scope
 from search.settings import Settings
+from search.terms import indexed
 from search.themes import Theme, themes
 from tests.support.chats import ROOM, START, turn, window
 from tests.support.fakes import IDENTITY as MODEL
@@ -287,7 +287,7 @@ def talk(
 ) -> tuple[Passage, list[float]]:
     body = TOPICS[topic][number % 3]
     made = window([turn(f"{topic}{number}", number, body=f"{body} {number}")])
-    return replace(made, keywords=analyse(f"ada: {body}")), vary(number)
+    return replace(made, keywords=indexed(f"ada: {body}")), vary(number)
 
 
 def test_themes_are_the_same_for_the_same_data_whatever_order_it_came_in(

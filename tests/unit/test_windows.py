@@ -7,6 +7,7 @@ import pytest
 
 from search.analysis import analyse
 from search.passage import Turn, passage_id
+from search.terms import indexed
 from tasks.domain import windows as module
 from tasks.domain.messages import Message
 from tasks.domain.windows import NOTHING, chat_passages, embedded_form, says_nothing, windows
@@ -125,7 +126,7 @@ def test_a_passage_shows_sender_and_utc_time_and_embeds_names_and_words() -> Non
     )
     assert passage.window == "alice: hi\nthere\nbob: Hello"
     assert passage.parts == ("alice: hi\nthere", "bob: Hello")
-    assert passage.keywords == analyse("alice: hi\nthere\nbob: Hello")
+    assert passage.keywords == indexed("alice: hi\nthere\nbob: Hello")
     assert (passage.id, passage.part) == (passage_id("chat", ROOM, "$root", "$a", 0), 0)
     assert (passage.corpus, passage.kind, passage.source) == ("chat", "window", f"chat:{ROOM}")
     assert (passage.thread, passage.segment, passage.rules) == ("$root", "$a", "r1")
@@ -193,7 +194,7 @@ def test_e05_a_secret_alone_keeps_its_place_and_is_found_by_nothing() -> None:
     assert [turn.event for turn in passage.turns] == ["$a", "$b"]
     assert passage.window == "bob: thanks"
     assert passage.parts == (NOTHING, "bob: thanks")
-    assert passage.keywords == "bob thanks"
+    assert passage.keywords == indexed("bob thanks")
     [alone] = chat_passages(ROOM, "", packed(talk[0]), rules="r1")
     assert (alone.window, alone.parts, alone.keywords) == (NOTHING, (NOTHING,), "")
     assert alone.turns[0].body == MARKER
