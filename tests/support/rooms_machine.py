@@ -128,7 +128,7 @@ class RoomsMachine(RuleBasedStateMachine):
         room, _, event = self.one_said(data)
         self.work.purge(Purge(room, event=event))
 
-    @precondition(lambda self: purges_of(self.work.ledger))
+    @precondition(lambda self: bool(purges_of(self.work.ledger)))
     @rule(data=st.data(), left=st.none() | st.integers(1, 20))
     def purge_at_once(self, data: st.DataObject, left: int | None) -> None:
         """`chat-purge --now`, which may be killed too."""
@@ -140,7 +140,7 @@ class RoomsMachine(RuleBasedStateMachine):
         self.work.fuse.left = None
         self.no_cursor_is_ahead()
 
-    @precondition(lambda self: purges_of(self.work.ledger))
+    @precondition(lambda self: bool(purges_of(self.work.ledger)))
     @rule(data=st.data())
     def purge_taken_back(self, data: st.DataObject) -> None:
         chat = self.work.chat

@@ -510,7 +510,7 @@ def test_a_purge_said_while_a_run_is_cut_short_is_done_by_the_next(
     event = say("ravens")
     work.refresh()
     for number in range(30):
-        say(f"number {number}", number)
+        say(f"number {number}", 1_000 + number)
     work.discover()
     work.begin(room)
     assert not work.step(room)
