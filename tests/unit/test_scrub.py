@@ -55,6 +55,7 @@ def test_a_planted_secret_does_not_survive_in_prose(family: str, seed: int) -> N
 CLEAN = {
     "S15 a commit": f"fixed in {SHA}",
     "S15 a commit under a word like key": f"the key change is {SHA}, see there",
+    "S15 a commit under a name with key": f"keymaster: {SHA}",
     "S17 a pinned revision": f'SRCREV_keymaster = "{SHA}"',
     "S17 a checksum": f'SRC_URI[sha256sum] = "{take(RNG, 64, HEX)}"',
     "S17 a cache key": f"cache_key: {take(RNG, 32, HEX)}",
@@ -289,6 +290,10 @@ def test_s16_the_secret_half_is_known_by_the_id_before_it() -> None:
     assert scrubbed(f"{identifier} and {secret}") == (
         "[scrubbed:aws-access-key-id] and [scrubbed:aws-secret-access-key]"
     )
+
+
+def test_s15_a_commit_behind_the_id_of_a_pair_is_not_its_other_half() -> None:
+    identifier, _ = aws_pair(RNG)
     assert scrubbed(f"{identifier} since {SHA}") == f"[scrubbed:aws-access-key-id] since {SHA}"
 
 
