@@ -65,7 +65,7 @@ def cursors(chat: Community) -> dict[str, object]:
 def refused(chat: Community, prefect_api: str, *told: str) -> Ran:
     """A run that fails for the rooms, says why, and does the repository."""
     ran = huginn(chat, "refresh", PREFECT_API_URL=prefect_api)
-    print(ran.code, ran.output, ran.errors, sep="\n")  # noqa: T201  # shown when it fails
+    print(ran.code, ran.output, ran.errors, sep="\n")  # noqa: T201  # pytest shows it
     assert ran.code == 1
     for words in told:
         assert words in ran.output, ran.output
@@ -100,7 +100,7 @@ def test_a_token_that_is_none_changes_nothing_and_is_not_shown(
 ) -> None:
     token_file(chat).write_text("syt_cmVhZGVy_gonegonegonegonegone_123456")
     with nothing_lost(chat):
-        ran = refused(chat, prefect_api, "chat: failed: ", "token", "huginn doctor matrix")
+        ran = refused(chat, prefect_api, "chat: failed: ", "reader's token", "Make a new one")
     assert "gonegone" not in ran.output + ran.errors
     assert len(rooms) == 2
 

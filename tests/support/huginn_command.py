@@ -34,7 +34,10 @@ def huginn(community: Community, *arguments: str, seconds: float = 500, **enviro
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, *arguments],
         env={
-            **os.environ,
+            # This process may have quietened its own Prefect; that is no setting of the user's.
+            **{
+                name: value for name, value in os.environ.items() if name != "PREFECT_LOGGING_LEVEL"
+            },
             "HUGINN_CONFIG": str(community.config()),
             "PYTHONPATH": str(Path(__file__).parents[2]),
             **environment,
