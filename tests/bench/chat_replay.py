@@ -5,12 +5,12 @@
 
 EVAL holds ``chat/locomo-dev.json`` and ``chat/irc-dev.json``. Their rooms (the first ``--rooms``,
 of each the first ``--most`` messages) are sent by their speakers at their own times into a
-homeserver in ``--keep``, in portions: a portion goes on in about a third of the rooms, some messages
-come a portion late with their early times, and edits and redactions are strewn in, all drawn from
-``--seed``. After each portion one run brings a collection up to date, step by step as the flow does
-it. At the end the homeserver is stopped and copied, and the flow ``refresh`` reads the copy into a
-collection of its own in one go: both must hold the same passages, all properties but the time of
-ingestion, and vectors that differ by rounding only.
+homeserver in ``--keep``, in portions: a portion goes on in about a third of the rooms, some
+messages come a portion late with their early times, and edits and redactions are strewn in, all
+drawn from ``--seed``. After each portion one run brings a collection up to date, step by step as
+the flow does it. At the end the homeserver is stopped and copied, and the flow ``refresh`` reads
+the copy into a collection of its own in one go: both must hold the same passages, all properties
+but the time of ingestion, and vectors that differ by rounding only.
 
 The texts embedded in the increments must be at most those of one go and those of the segments that
 each increment changed; changed is what has another fingerprint than before it, whatever a run
