@@ -38,7 +38,9 @@ class Display:
 
     def say(self, message: str) -> None:
         """A line above the bars."""
-        self._progress.console.print(message, markup=False, highlight=False, soft_wrap=True)
+        self._progress.console.print(
+            message, markup=False, emoji=False, highlight=False, soft_wrap=True
+        )
 
     def expect(self, source: str, total: int | None) -> None:
         """A bar of its own per source."""
