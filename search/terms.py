@@ -16,7 +16,7 @@ import threading
 from functools import lru_cache
 from typing import Final
 
-import Stemmer  # type: ignore[import-not-found,unused-ignore]  # a C module without stubs
+import Stemmer
 
 from search.analysis import analyse
 
