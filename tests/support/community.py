@@ -10,12 +10,12 @@ from typing import Any
 import tomlkit
 
 from search import embedded, lookups
+from search.config_file import CONFIG_VARIABLE
 from search.connection import connect
 from search.embedding import Embedder
 from search.ledger import SourceRecord
 from search.query import query
 from search.reader import Reader
-from search.config_file import CONFIG_VARIABLE
 from search.settings import Settings, load_settings
 from tests.support.git_repos import GitRepo
 from tests.support.synapse_community import People
