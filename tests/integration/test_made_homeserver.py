@@ -49,7 +49,7 @@ def test_one_more_message_is_news_and_lies_after_the_token(
 ) -> None:
     reached = client.news(None).next
     assert client.news(reached).rooms == frozenset()
-    made.messages += 1
+    made.more += 1
     assert client.news(reached).rooms == {made.room}
     assert read(client.room(made.room).forward, reached) == [
         made.event(made.events - 1)["event_id"]

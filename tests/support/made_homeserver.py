@@ -44,9 +44,13 @@ class _Absent(Exception):
 
 @dataclass
 class MadeHomeserver:
-    """A homeserver with one room of ``messages`` messages, which ``reader`` has joined."""
+    """A homeserver with one room of ``messages`` messages, which ``reader`` has joined.
+
+    ``more`` came later, each with words of its own.
+    """
 
     messages: int
+    more: int = 0
     reader: str = f"@reader:{SERVER}"
     room: str = f"!made:{SERVER}"
     url: str = ""
@@ -55,7 +59,7 @@ class MadeHomeserver:
     @property
     def events(self) -> int:
         """How many events the room has, those of its state first."""
-        return len(self.state()) + self.messages
+        return len(self.state()) + self.messages + self.more
 
     def state(self) -> list[Event]:
         """The room's state, in the order in which it came about."""
@@ -81,8 +85,10 @@ class MadeHomeserver:
         if number < len(state):
             return state[number]
         turn = number - len(state)
-        content = {"msgtype": "m.text", "body": BODIES[turn % len(BODIES)]}
-        return self._event(number, "m.room.message", content)
+        body = BODIES[turn % len(BODIES)]
+        if turn >= self.messages:
+            body = f"Lamp number {turn} is out."
+        return self._event(number, "m.room.message", {"msgtype": "m.text", "body": body})
 
     def answer(self, path: str, query: Query) -> Any:
         """What a GET of the client-server API gives; ``path`` goes on from ``v3``, not decoded."""
