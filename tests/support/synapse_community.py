@@ -22,7 +22,7 @@ class People:
     def __init__(self, url: str, service_token: str) -> None:
         self.url = url
         self.http = httpx.Client(
-            base_url=url, timeout=60, headers={"Authorization": f"Bearer {service_token}"}
+            base_url=url, timeout=300, headers={"Authorization": f"Bearer {service_token}"}
         )
         self._known: set[str] = set()
 
