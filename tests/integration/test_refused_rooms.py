@@ -329,4 +329,4 @@ def test_a_search_for_puppets_over_everything_that_is_held_finds_nothing(town: T
         assert not encoded.search(text), text
         for namespace in namespaces:
             assert not namespace.search(text), text
-    assert min(seen.values()) > 2
+    assert min(seen.values()) > 1
