@@ -191,9 +191,9 @@ def test_w25_what_only_the_keyword_side_finds_is_among_the_hits(shelf: Shelf) ->
     """Its vector is the farthest; more are near than places are asked for, some found by both."""
     asked = vector_of("xyzzy")
     near = [replace(p, keywords="other") for p in crowd()]
-    both = [replace(file(f"both {n}", f"{n}.md"), keywords="xyzzy word") for n in range(5)]
-    needle = replace(file("needle", "needle.md"), keywords="xyzzy")
-    weak = replace(file("weak", "weak.md"), keywords="xyzzy" + " filler" * 200)
+    both = [replace(file(f"both {n}", f"{n}.md"), keywords=indexed("xyzzy word")) for n in range(5)]
+    needle = replace(file("needle", "needle.md"), keywords=indexed("xyzzy"))
+    weak = replace(file("weak", "weak.md"), keywords=indexed("xyzzy" + " filler" * 200))
     vectors = {p.id: [*asked[:3], asked[3] + n / 50] for n, p in enumerate([*both, *near, weak])}
     vectors[needle.id] = [-number for number in asked]
     shelf.put(*near, *both, weak, needle, vectors=vectors)
@@ -249,7 +249,7 @@ def test_r12_ties_come_in_the_same_order_whatever_order_they_were_ingested_in(
     passages = [
         replace(file(f"same {n}", f"{n}.md"), window="same", parts=("same",)) for n in range(40)
     ]
-    passages = [replace(p, keywords="same") for p in passages]
+    passages = [replace(p, keywords=indexed("same")) for p in passages]
     orders = [passages, passages[::-1], sorted(passages, key=lambda p: p.id)]
     answers = []
     for number, order in enumerate(orders):
