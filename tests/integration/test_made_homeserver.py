@@ -20,7 +20,7 @@ def made() -> Iterator[MadeHomeserver]:
 
 @pytest.fixture
 def client(made: MadeHomeserver) -> Iterator[MatrixHomeserver]:
-    with MatrixHomeserver(made.url, "token", timeout=10, patience=0) as homeserver:
+    with MatrixHomeserver(made.url, "token", timeout=120, patience=0) as homeserver:
         yield homeserver
 
 

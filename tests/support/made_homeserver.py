@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -59,8 +59,9 @@ class MadeHomeserver:
     @property
     def events(self) -> int:
         """How many events the room has, those of its state first."""
-        return len(self.state()) + self.messages + self.more
+        return len(self.state) + self.messages + self.more
 
+    @cached_property
     def state(self) -> list[Event]:
         """The room's state, in the order in which it came about."""
         ada = f"@{SPEAKERS[0]}:{SERVER}"
@@ -81,10 +82,9 @@ class MadeHomeserver:
 
     def event(self, number: int) -> Event:
         """The event at a place in the room."""
-        state = self.state()
-        if number < len(state):
-            return state[number]
-        turn = number - len(state)
+        if number < len(self.state):
+            return self.state[number]
+        turn = number - len(self.state)
         body = BODIES[turn % len(BODIES)]
         if turn >= self.messages:
             body = f"Lamp number {turn} is out."
@@ -107,7 +107,7 @@ class MadeHomeserver:
     def _of_room(self, what: str, rest: list[str], query: Query) -> Any:
         match what, rest:
             case "state", []:
-                return self.state()
+                return self.state
             case "state", ["m.room.member", self.reader]:
                 return {"membership": "join"}
             case "aliases", []:
@@ -134,7 +134,7 @@ class MadeHomeserver:
         start = int(query["from"][1:]) if "from" in query else total if back else 0
         wanted: list[str] | None = json.loads(query.get("filter", "{}")).get("types")
         if wanted is not None:  # the state alone has such events: all of them are one page
-            members = [each for each in self.state() if each["type"] in wanted]
+            members = [each for each in self.state if each["type"] in wanted]
             return {"start": f"t{start}", "chunk": members[::-1] if back else members}
         end = max(start - limit, 0) if back else min(start + limit, total)
         places = range(start - 1, end - 1, -1) if back else range(start, end)
