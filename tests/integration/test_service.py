@@ -192,7 +192,12 @@ def test_without_the_service_the_answer_is_the_same(filled: Desk) -> None:
         filled.run("signing key", "--json", "--no-serve"),
     )
     assert (there.code, here.code) == (0, 0)
-    assert json.loads(there.out) == json.loads(here.out)
+    # Scores differ in their last digits: the service encodes on one core (E04).
+    assert _rounded(there.out) == _rounded(here.out)
+
+
+def _rounded(document: str) -> object:
+    return json.loads(document, parse_float=lambda number: round(float(number), 4))
 
 
 def test_a_bad_setting_is_told_by_whoever_starts_the_service(bare: Desk) -> None:
