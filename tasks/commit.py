@@ -10,6 +10,7 @@ from tasks.domain.cursors import set_aside
 from tasks.domain.room_cursors import unheld
 from tasks.errors import CursorMoved
 from tasks.room_records import mark_applied
+from tasks.room_unfinished import forget_unfinished
 
 
 def commit(store: Store, acknowledgement: Acknowledgement) -> None:
@@ -43,6 +44,7 @@ def commit(store: Store, acknowledgement: Acknowledgement) -> None:
     before, after = acknowledgement.before, acknowledgement.after
     if isinstance(before, RoomCursor) and isinstance(after, RoomCursor):
         mark_applied(store.ledger, set(before.purges) - set(after.purges))
+        forget_unfinished(store.ledger, acknowledgement.source)
 
 
 def distrusted(record: SourceRecord) -> SourceRecord:

@@ -7,6 +7,7 @@ from tasks.context import Store
 from tasks.domain.acknowledgement import Acknowledgement, Confirmation, Counts
 from tasks.domain.batches import batched
 from tasks.room_reading import forget_hiding_edits
+from tasks.room_unfinished import forget_unfinished
 
 AT_ONCE = 5_000
 
@@ -31,5 +32,6 @@ def remove(store: Store, source: str) -> Acknowledgement:
         counts=Counts(deleted=len(gone)),
     )
     forget_hiding_edits(store.ledger, source)
+    forget_unfinished(store.ledger, source)
     store.ledger.forget(source)
     return acknowledgement

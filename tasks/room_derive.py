@@ -14,18 +14,21 @@ from tasks.domain.windows import chat_passages, windows
 from tasks.room_context import RoomContext
 from tasks.room_reach import reach
 from tasks.room_reading import Reading
+from tasks.room_unfinished import unfinished
 
 
 @dataclass(slots=True)
 class Derived:
     """``different`` are to be written, ``stale`` ids deleted, ``replaced`` ids of both kinds held.
 
-    ``denied`` counts events that were held and that the homeserver no longer shows.
+    ``events`` are those of the windows replaced, and of what was left unfinished before. ``denied``
+    counts events that were held and that the homeserver no longer shows.
     """
 
     different: list[Passage] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
     unchanged: int = 0
     scrubbed: Mapping[str, int] = field(default_factory=dict)
     denied: int = 0
@@ -44,23 +47,28 @@ def derive(
     whole room leaves its mark on everything that it met.
     """
     context = reading.context
+    left = unfinished(context.store.ledger, context.source)
     reached = reach(
         context.source,
         present,
         touched,
+        left,
         index=context.index,
         history=context.history,
         read=reading.message,
         starts=_starts,
     )
     passages, counts = _passages(context, reached.messages)
-    held = {each.id: each.fingerprint for each in reached.windows.values()}
+    windows_held = sorted(reached.windows.values(), key=lambda each: (each.start, each.id))
+    events = [*left, *(event for each in windows_held for event in each.events)]
+    held = {each.id: each.fingerprint for each in windows_held}
     different = [each for each in passages if rewrite or held.get(each.id) != fingerprint_of(each)]
     ids = {each.id for each in passages}
     return Derived(
         different=different,
         stale=sorted(held.keys() - ids),
         replaced=sorted(held),
+        events=list(dict.fromkeys(events)),
         unchanged=len(passages) - len(different),
         scrubbed=counts,
         denied=reached.denied,

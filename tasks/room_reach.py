@@ -41,6 +41,7 @@ def reach(
     source: str,
     present: Mapping[str, Message | None],
     touched: Collection[str],
+    unfinished: Collection[str] = (),
     *,
     index: WindowIndex,
     history: RoomHistory,
@@ -50,15 +51,14 @@ def reach(
     """Everything that the events of an increment reach.
 
     ``present`` are events just read, None for those without a text that counts; ``touched`` are
-    ids of others that may have changed. ``read`` gives the text in force of a raw event.
+    ids of others that may have changed; ``unfinished`` those of windows that a step cut short was
+    replacing, which may be in no window now. ``read`` gives the text in force of a raw event.
     """
     work = _Work(source, dict(present), index, history, read, starts)
-    pending = index.holding(source, [*present, *touched])
-    while True:
+    work.take(index.holding(source, [*present, *touched, *unfinished]))
+    work.read_again(unfinished)
+    while pending := work.overlapping() or work.adjoining():
         work.take(pending)
-        pending = work.overlapping() or work.adjoining()
-        if not pending:
-            break
     messages = {event: each for event, each in work.known.items() if each is not None}
     return Reached(messages, work.taken, work.denied)
 
@@ -83,16 +83,15 @@ class _Work:
         for window in windows:  # one whose segment is spelled otherwise, by older rules
             self.taken[window.id] = window
         for segment in _grouped(self.taken.values()):
-            unknown = [
-                event
-                for each in segment.windows
-                for event in each.events
-                if event not in self.known
-            ]
-            answers = self.history.events(list(dict.fromkeys(unknown))) if unknown else {}
-            for event, raw in answers.items():
-                self.denied += raw is None
-                self.known[event] = self.read(raw) if raw is not None else None
+            self.read_again(event for each in segment.windows for event in each.events)
+
+    def read_again(self, events: Iterable[str]) -> None:
+        """Asks the homeserver how these events are now, unless that is known."""
+        unknown = [event for event in dict.fromkeys(events) if event not in self.known]
+        answers = self.history.events(unknown) if unknown else {}
+        for event, raw in answers.items():
+            self.denied += raw is None
+            self.known[event] = self.read(raw) if raw is not None else None
 
     def overlapping(self) -> list[StoredWindow]:
         """Windows that a run cut short left beside those that were to replace them."""

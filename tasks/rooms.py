@@ -28,6 +28,7 @@ from tasks.room_events import Batch, read_batch
 from tasks.room_reading import Reading
 from tasks.room_records import reader_of
 from tasks.room_sweep import leftovers
+from tasks.room_unfinished import note_unfinished
 from tasks.vectorise import vectorised_windows
 
 
@@ -138,6 +139,8 @@ def _write(
     context = reading.context
     writer = context.store.writer
     reading.remember()
+    if derived.events and (derived.different or derived.stale):
+        note_unfinished(context.store.ledger, record.source, derived.events)
     pairs, embedded, reused = vectorised_windows(
         derived.different, context.index, context.embedder, derived.replaced
     )

@@ -24,6 +24,7 @@ from tasks.errors import (
     WritesNotAcknowledged,
 )
 from tasks.room_records import purges_of
+from tasks.room_unfinished import unfinished
 from tests.support.fake_rooms import Boundaries, Crash, RoomWork, arrive, at, expected
 
 PICTURE = {"msgtype": "m.image", "body": "picture.png", "url": "mxc://community.test/picture"}
@@ -574,6 +575,54 @@ def test_a_run_killed_at_any_call_and_run_again_is_as_one_clean_run(
         work.refresh()
         check(work, room)
         assert not any(word in work.words() for word in gone)
+    assert 30 < crashes < 199
+
+
+def _second_redacted(work: RoomWork, room: str, events: list[str]) -> None:
+    work.community.redact(room, "ada", events[1])
+
+
+def _two_redacted(work: RoomWork, room: str, events: list[str]) -> None:
+    for event in (events[1], events[4]):
+        work.community.redact(room, "ada", event)
+
+
+def _second_edited_longer(work: RoomWork, room: str, events: list[str]) -> None:
+    work.community.edit(room, "ada", events[1], "ships " * 12, at(9))
+
+
+def _one_comes_late(work: RoomWork, room: str, _: list[str]) -> None:
+    work.community.send(room, "bob", "late " * 4, at(0.5))
+
+
+@pytest.mark.parametrize(
+    "change", [_second_redacted, _two_redacted, _second_edited_longer, _one_comes_late]
+)
+def test_a_run_killed_while_the_windows_of_a_segment_move_loses_and_doubles_nothing(
+    change: Callable[[RoomWork, str, list[str]], None],
+) -> None:
+    crashes = 0
+    for left in range(1, 200):
+        work = RoomWork()
+        room = work.room("cyd")
+        words = ["ravens", "wolves", "runes", "trees", "giants", "rivers", "halls"]
+        events = [
+            work.community.send(room, "ada", f"{word} " * 4, at(minute))
+            for minute, word in enumerate(words)
+        ]
+        work.refresh()
+        assert len(work.held()) > 2
+        change(work, room, events)
+        work.fuse.left, work.fuse.after = left, True
+        try:
+            work.refresh()
+        except Crash:
+            crashes += 1
+        else:
+            break
+        work.refresh()
+        check(work, room)
+        assert unfinished(work.ledger, f"chat:{room}") == []
     assert 30 < crashes < 199
 
 
