@@ -67,19 +67,25 @@ class Reader:
 
     def records(self, collection: str) -> dict[str, SourceRecord]:
         """The ledger's record of every source of ``collection``, by source id."""
-        from weaviate.classes.query import Filter
+        payloads = self.documents("source", collection)
+        return {source: SourceRecord.from_json(payloads[source]) for source in sorted(payloads)}
 
+    def documents(self, kind: str, collection: str) -> dict[str, str]:
+        """All ledger entries of a kind, by key (or source).
+
+        The objects themselves are gone through, not an index: one that a dying server did not
+        write whole would hide the entry for good (``tasks/in_flight.py``).
+        """
         with mapped_errors("read the ledger"):
-            found = self._client.collections.get(ledger_name(self._alias)).query.fetch_objects(
-                filters=Filter.by_property("kind").equal("source")
-                & Filter.by_property("collection").equal(collection),
-                limit=10_000,
-                return_properties=["payload"],
+            found = self._client.collections.get(ledger_name(self._alias)).iterator(
+                return_properties=["kind", "collection", "source", "payload"],
+                cache_size=1_000,
             )
-        records = [
-            SourceRecord.from_json(str(item.properties["payload"])) for item in found.objects
-        ]
-        return {record.source: record for record in sorted(records, key=lambda r: r.source)}
+            return {
+                str(each.properties["source"]): str(each.properties["payload"])
+                for each in found
+                if (each.properties["kind"], each.properties["collection"]) == (kind, collection)
+            }
 
     def server_version(self) -> str:
         """Weaviate's version, as it tells it now."""

@@ -182,6 +182,9 @@ class PassageWriter(Protocol):
     def delete(self, ids: Sequence[str]) -> set[str]:
         """Deletes and gives the ids that the store no longer holds."""
 
+    def expunge(self, ids: Sequence[str]) -> None:
+        """Deletes one by one what the indexes may not show whole; fine if there is none."""
+
     def count(self, source: str) -> int:
         """How many passages the store holds of a source."""
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from search.errors import UsageError
 from search.moments import moment
 from search.settings import Settings
+from tasks import in_flight
 from tasks.chat_ports import StoredWindow, WindowIndex
 from tasks.commit import distrusted
 from tasks.context import Store
@@ -136,13 +137,14 @@ def delete_now(store: Store, index: WindowIndex, purge: Purge) -> int:
     source = f"chat:{purge.room}"
     if purge == Purge(purge.room, applied=purge.applied):
         return remove(store, source).counts.deleted
+    in_flight.undo(store, source)
     deleted = 0
     while batch := [*_covered(index, source, purge)]:
         if not deleted:
             _put_unheld(store, source)
         for some in batched(batch, AT_ONCE):
             record = store.ledger.record(source)
-            confirmed = Confirmation.of(some, store.writer.delete(some))
+            confirmed = Confirmation.of(some, in_flight.delete(store, source, some))
             Acknowledgement(source, record.place, record.place, deletes=confirmed)
         deleted += len(batch)
     if deleted:

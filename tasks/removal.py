@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from tasks import in_flight
 from tasks.commit import distrusted
 from tasks.context import Store
 from tasks.domain.acknowledgement import Acknowledgement, Confirmation, Counts
@@ -20,10 +21,11 @@ def remove(store: Store, source: str) -> Acknowledgement:
     record = store.ledger.record(source)
     record = replace(distrusted(record), state="deleting")
     store.ledger.put(record)
+    in_flight.undo(store, source)
     ids = [each.id for each in store.writer.stored(source)]
     gone: set[str] = set()
     for some in batched(ids, AT_ONCE):
-        gone |= store.writer.delete(some)
+        gone |= in_flight.delete(store, source, some)
     acknowledgement = Acknowledgement(
         source=source,
         before=record.place,

@@ -10,6 +10,7 @@ from typing import Any
 
 from search.collection import fingerprint_of
 from search.ledger import RepoCursor, SourceRecord, State
+from tasks import in_flight
 from tasks.context import RepoContext
 from tasks.domain.acknowledgement import Acknowledgement, Confirmation, Counts
 from tasks.domain.cursors import FIRST, arrived, begun, check_deletes, restarted, set_aside
@@ -105,6 +106,7 @@ def upsert(context: RepoContext, *, allow_mass_delete: bool = False) -> Acknowle
         raise NoRunBegun(record.source)
     if (record.cursor.rules, record.cursor.admission) != (context.rules, context.admission):
         raise SettingsChanged(record.source)
+    in_flight.undo(context.store, record.source)
     context.repository.fetch(record.cursor.targets[-1])
     try:
         plan = _plan(context, record.cursor)
@@ -130,7 +132,7 @@ def _write(context: RepoContext, record: SourceRecord, plan: Plan, step: Step) -
         context.embedder,
         lambda share: listener().advance(record.source, share * work),
     )
-    acknowledged = writer.write(pairs)
+    acknowledged = in_flight.write(context.store, record.source, pairs)
     return Acknowledgement(
         source=record.source,
         before=record.cursor,
@@ -160,7 +162,7 @@ def _delete(
         record = replace(record, state="deleting", cursor=set_aside(record.cursor))
         context.store.ledger.put(record)
     ids = sorted({each.id for each in stale})
-    confirmed = Confirmation.of(ids, writer.delete(ids))
+    confirmed = Confirmation.of(ids, in_flight.delete(context.store, record.source, ids))
     return Acknowledgement(
         source=record.source,
         before=record.cursor,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from search.ledger import RoomCursor, SourceRecord
+from tasks import in_flight
 from tasks.domain.acknowledgement import Acknowledgement, Confirmation, Counts
 from tasks.domain.room_cursors import arrived, begun, swept, walked_back
 from tasks.domain.rooms import Refused, is_formerly_bridged
@@ -99,6 +100,7 @@ def upsert(context: RoomContext, *, allow_mass_delete: bool = False) -> Acknowle
         raise NoRunBegun(record.source)
     if cursor.version != context.version:
         raise SettingsChanged(record.source)
+    in_flight.undo(context.store, record.source)
     reading = Reading(context)
     if cursor.phase == "sweep":
         left = leftovers(context, cursor)
@@ -137,18 +139,18 @@ def _write(
 ) -> Acknowledgement:
     """New passages first, then what they replace; both must be acknowledged (spec 2.4)."""
     context = reading.context
-    writer = context.store.writer
     reading.remember()
     if derived.events and (derived.different or derived.stale):
         note_unfinished(context.store.ledger, record.source, derived.events)
     pairs, embedded, reused = vectorised_windows(
         derived.different, context.index, context.embedder, derived.replaced
     )
-    acknowledged = writer.write(pairs)
+    acknowledged = in_flight.write(context.store, record.source, pairs)
     upserts = Confirmation.of((each.id for each in derived.different), acknowledged)
     deletes = Confirmation()
     if derived.stale and upserts.planned == upserts.acknowledged:
-        deletes = Confirmation.of(derived.stale, writer.delete(derived.stale))
+        gone = in_flight.delete(context.store, record.source, derived.stale)
+        deletes = Confirmation.of(derived.stale, gone)
     return Acknowledgement(
         source=record.source,
         before=record.room,

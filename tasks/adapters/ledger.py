@@ -59,19 +59,7 @@ class WeaviateLedger:
 
     def documents(self, kind: str) -> dict[str, str]:
         """All documents of a kind, by key."""
-        from weaviate.classes.query import Filter
-
-        with mapped_errors("read the ledger"):
-            found = self._objects.query.fetch_objects(
-                filters=Filter.by_property("kind").equal(kind)
-                & Filter.by_property("collection").equal(self._collection),
-                limit=10_000,
-                return_properties=["source", "payload"],
-            )
-        return {
-            str(each.properties["source"]): str(each.properties["payload"])
-            for each in found.objects
-        }
+        return self._reader.documents(kind, self._collection)
 
     def put_document(self, kind: str, payload: str, key: str = "") -> None:
         """Stores a document, acknowledged by reading it back."""

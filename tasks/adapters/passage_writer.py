@@ -153,6 +153,12 @@ class WeaviatePassageWriter:
             gone |= set(some) - {item.id for item in self._by_id(some)}
         return gone
 
+    def expunge(self, ids: Sequence[str]) -> None:
+        """Deletes one by one what the indexes may not show whole; fine if there is none."""
+        for identifier in ids:
+            with mapped_errors("delete passages"):
+                self._collection.data.delete_by_id(identifier)
+
     def count(self, source: str) -> int:
         """How many passages the store holds of a source."""
         from weaviate.classes.query import Filter

@@ -50,6 +50,15 @@ def test_what_was_written_is_acknowledged_and_listed_with_its_fingerprint(store:
     assert writer.count("repo:one") == 2
 
 
+def test_what_is_expunged_is_gone_whether_it_was_there_or_not(store: Store) -> None:
+    writer, _ = store
+    one, two, three = (file_passage(word, f"{word}.md") for word in ("one", "two", "three"))
+    write(writer, one, two)
+    writer.expunge([one.id, three.id])
+    assert ids(writer, "repo:one") == {two.id}
+    assert write(writer, one) == {one.id}
+
+
 def test_w21_writing_twice_holds_once_in_the_newer_form(store: Store) -> None:
     writer, _ = store
     write(writer, file_passage("old words"))

@@ -115,6 +115,10 @@ class FakePassageWriter:
                 self.held.pop(identifier, None)
         return {identifier for identifier in ids if identifier not in self.held}
 
+    def expunge(self, ids: Sequence[str]) -> None:
+        for identifier in ids:
+            self.held.pop(identifier, None)
+
     def count(self, source: str) -> int:
         return sum(passage.source == source for passage, _ in self.held.values())
 
