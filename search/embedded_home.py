@@ -7,6 +7,7 @@ files 0600 from the moment they exist.
 
 import json
 import os
+import shutil
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -95,6 +96,18 @@ class Server:
 def home_of(settings: Settings) -> Home:
     """The embedded server's home under ``data_dir``; nothing is made yet."""
     return Home((settings.data_dir.expanduser() / "weaviate").resolve())
+
+
+def forget_stillborn(home: Home) -> None:
+    """Removes the state of Raft where no collection was ever made; no server may be running.
+
+    A server that is killed while it founds its cluster of one leaves a log without a member: the
+    next one finds it and waits for a leader for ever.
+    """
+    raft = home.data / "raft"
+    folders = {each.name for each in home.data.iterdir() if each.is_dir()}
+    if folders == {raft.name}:
+        shutil.rmtree(raft)
 
 
 def prepare(home: Home) -> None:

@@ -13,7 +13,7 @@ import psutil
 
 from search import embedded_holder
 from search.binary import find_binary
-from search.embedded_home import Home, Server, home_of, prepare, record, recorded
+from search.embedded_home import Home, Server, forget_stillborn, home_of, prepare, record, recorded
 from search.embedded_keys import made_keys, read_keys
 from search.embedded_ports import Ports, are_free, free_ports
 from search.embedded_process import process_of, spawn, still_live
@@ -54,6 +54,7 @@ def start(settings: Settings, progress: Callable[[str], None]) -> tuple[Server, 
             return server, False
         keys = made_keys(home)
         for ports in _port_choices(home):
+            forget_stillborn(home)
             server = spawn(home, binary, ports, keys)
             record(home, server)
             try:

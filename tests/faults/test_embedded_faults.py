@@ -271,11 +271,20 @@ def test_a_server_killed_while_it_starts_is_told_with_its_last_log_lines(
 def test_a_data_folder_that_cannot_be_read_is_told_with_the_servers_own_words(
     settings: Settings, home: Home
 ) -> None:
-    (home.data / "raft").mkdir()
+    for name in ("raft", "one_collection"):
+        (home.data / name).mkdir()
     (home.data / "raft" / "raft.db").write_bytes(b"no database" * 1000)
     with pytest.raises(ServerUnavailable, match="invalid database"):
         embedded.ensure_running(settings, ignore)
     assert servers_of(settings) == []
+
+
+def test_what_a_start_that_was_killed_left_of_raft_does_not_stop_the_next(
+    settings: Settings, home: Home
+) -> None:
+    (home.data / "raft").mkdir()
+    (home.data / "raft" / "raft.db").write_bytes(b"no database" * 1000)
+    assert embedded.ensure_running(settings, ignore).ready
 
 
 def test_a_start_under_load_is_waited_for_so_long_and_joined_the_next_time(
