@@ -1,6 +1,6 @@
 """From rankings to hits: fused, collapsed, cut, each with its signals and place (spec 6.2, 6.4)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from search.query import Query
 from search.recency import weighted
 from search.sources import Source
 
+Read = Callable[[Sequence[str]], Mapping[str, Mapping[str, Any]]]
 Status = Literal["current", "edited", "stale"]
 
 
@@ -106,8 +107,13 @@ def hits_of(
     rankings: Sequence[Sequence[Candidate]],
     sources: Mapping[str, Source],
     now: datetime,
+    read: Read | None = None,
 ) -> tuple[Hit, ...]:
-    """The answer's hits: what has the same text is one hit, at its best place."""
+    """The answer's hits: what has the same text is one hit, at its best place.
+
+    ``read`` gives the whole properties of passages by id, where the rankings hold only what is
+    compared. What was deleted meanwhile is no hit.
+    """
     by_id = {c.id: c for ranking in rankings for c in ranking}
     fused = reciprocal_rank_fusion([[c.id for c in ranking] for ranking in rankings])
     if query.half_life:
@@ -117,10 +123,14 @@ def hits_of(
     by_text: dict[str, list[tuple[str, float]]] = {}
     for identifier, score in fused:
         by_text.setdefault(by_id[identifier].properties["text"], []).append((identifier, score))
+    groups = list(by_text.values())[: query.top_k]
+    ids = [identifier for group in groups for identifier, _ in group]
+    whole = read(ids) if read else {each: by_id[each].properties for each in ids}
+    groups = [there for group in groups if (there := [each for each in group if each[0] in whole])]
     hits = []
-    for rank, group in enumerate(list(by_text.values())[: query.top_k], start=1):
+    for rank, group in enumerate(groups, start=1):
         identifier, score = group[0]
-        found, *others = (by_id[each].properties for each, _ in group)
+        found, *others = (whole[each] for each, _ in group)
         also = tuple(citation_of(other, sources[other["source"]]) for other in others)
         facts = _facts(identifier, found, sources[found["source"]])
         hits.append(Hit(**facts, rank=rank, score=score, signals=signals[identifier], also=also))

@@ -8,13 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from search.candidates import Candidate
 from search.collection import CollectionMeta
 from search.embedding import Embedder
 from search.errors import CollectionMismatch, CollectionMissing, HuginnError, UsageError
 from search.hits import Hit, hits_of
+from search.ledger import SourceRecord
 from search.query import Query
 from search.reader import Reader, Resolved
 from search.scope import Scope
@@ -92,10 +93,15 @@ def search(
         name = ground.resolved.name
 
         def ask(text: str, vector: Sequence[float]) -> list[Candidate]:
-            return reader.hybrid(name, text, vector, chosen)
+            return reader.hybrid(name, text, vector, chosen, whole=len(query.texts) == 1)
+
+        def read(ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+            found = reader.passages(name).by_ids(ids)
+            return {identifier: stored.properties for identifier, stored in found.items()}
 
         rankings = _together(ask, query.texts, vectors)
-        hits = hits_of(query, rankings, ground.asked.sources, moment)
+        several = len(rankings) > 1  # which find the same passages: their text is read once
+        hits = hits_of(query, rankings, ground.asked.sources, moment, read if several else None)
         return Answer(query, hits, ground.unavailable, clipped, ground.looked_in)
 
     return on_ground(query.scope, reader, settings, look)
@@ -111,22 +117,23 @@ def on_ground(scope: Scope, reader: Reader, settings: Settings, look: Callable[[
         UsageError: the scope names what is not known.
     """
     try:
-        resolved = reader.resolve()
+        resolved, records = reader.standing()
     except CollectionMissing as error:
         return look(Ground(None, Asked(), {"*": str(error)}))
     try:
-        return look(_ground(scope, reader, settings, resolved))
+        return look(_ground(scope, settings, resolved, records))
     except UsageError:
         raise
     except HuginnError:
-        again = reader.resolve()
+        again, records = reader.standing()
         if again.name == resolved.name:
             raise
-        return look(_ground(scope, reader, settings, again))
+        return look(_ground(scope, settings, again, records))
 
 
-def _ground(scope: Scope, reader: Reader, settings: Settings, resolved: Resolved) -> Ground:
-    records = reader.records(resolved.name)
+def _ground(
+    scope: Scope, settings: Settings, resolved: Resolved, records: Mapping[str, SourceRecord]
+) -> Ground:
     known = listed(records, settings.repositories, has_list=settings.has_list)
     chosen = asked(scope, known)
     if not chosen.sources:

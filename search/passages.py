@@ -20,6 +20,9 @@ RETURNED = [
     *("thread", "segment", "events", "turns"),
 ]
 
+COMPARED = ["source", "text", "end"]
+"""What the rankings of several texts are compared and fused by; what is shown is read once."""
+
 MOST = 10_000
 """The server's QUERY_MAXIMUM_RESULTS: no answer is longer."""
 

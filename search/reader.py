@@ -1,10 +1,11 @@
 """Reads passages and the ledger. Nothing here writes; the key it is given may not either."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from search.candidates import Candidate, ranked
 from search.collection import PARTS_VECTOR, CollectionMeta, ledger_name
@@ -12,7 +13,7 @@ from search.connection import mapped_errors
 from search.errors import CollectionMissing, HuginnError
 from search.filters import as_filter
 from search.ledger import Journal, SourceRecord, record_id
-from search.passages import RETURNED, StoredPassages
+from search.passages import COMPARED, RETURNED, StoredPassages
 from search.query import OVER_FETCH
 from search.selection import Selection
 from search.terms import asked
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
 ALPHA = 0.5
 """Share of the vector side in the hybrid score (docs/quality.md)."""
+
+PAGE = 5_000
+"""Ledger entries asked for at once: one look-up asks once."""
+
+_ENTRY = ["kind", "collection", "source", "payload"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,27 +71,41 @@ class Reader:
         self._metas[name] = CollectionMeta.from_json(str(meta.properties["payload"]))
         return Resolved(name, self._metas[name])
 
+    def standing(self) -> tuple[Resolved, dict[str, SourceRecord]]:
+        """Where the alias points and the records of that collection, asked for at once.
+
+        Raises:
+            CollectionMissing: nothing was ingested yet.
+        """
+        with ThreadPoolExecutor(max_workers=1) as other:
+            entries = other.submit(lambda: [*self._ledger()])
+            resolved = self.resolve()
+            return resolved, _records(entries.result(), resolved.name)
+
     def records(self, collection: str) -> dict[str, SourceRecord]:
         """The ledger's record of every source of ``collection``, by source id."""
-        payloads = self.documents("source", collection)
-        return {source: SourceRecord.from_json(payloads[source]) for source in sorted(payloads)}
+        return _records(self._ledger(), collection)
 
     def documents(self, kind: str, collection: str) -> dict[str, str]:
-        """All ledger entries of a kind, by key (or source).
+        """All ledger entries of a kind, by key (or source)."""
+        return _payloads(self._ledger(), kind, collection)
 
-        The objects themselves are gone through, not an index: one that a dying server did not
-        write whole would hide the entry for good (``tasks/in_flight.py``).
+    def _ledger(self) -> Iterator[Mapping[str, Any]]:
+        """All entries, read as objects, not by an index.
+
+        An entry that a dying server did not write whole would be hidden by one for good
+        (``tasks/in_flight.py``).
         """
-        with mapped_errors("read the ledger"):
-            found = self._client.collections.get(ledger_name(self._alias)).iterator(
-                return_properties=["kind", "collection", "source", "payload"],
-                cache_size=1_000,
-            )
-            return {
-                str(each.properties["source"]): str(each.properties["payload"])
-                for each in found
-                if (each.properties["kind"], each.properties["collection"]) == (kind, collection)
-            }
+        ledger, last = self._client.collections.get(ledger_name(self._alias)), None
+        while True:
+            with mapped_errors("read the ledger"):
+                found = ledger.query.fetch_objects(
+                    limit=PAGE, after=last, return_properties=_ENTRY
+                ).objects
+            yield from (each.properties for each in found)
+            if len(found) < PAGE:
+                return
+            last = found[-1].uuid
 
     def server_version(self) -> str:
         """Weaviate's version, as it tells it now."""
@@ -105,12 +125,19 @@ class Reader:
         return StoredPassages(self._client, collection)
 
     def hybrid(
-        self, collection: str, text: str, vector: Sequence[float], selection: Selection
+        self,
+        collection: str,
+        text: str,
+        vector: Sequence[float],
+        selection: Selection,
+        *,
+        whole: bool = True,
     ) -> list[Candidate]:
         """The best passages of the selection for one text, best first, ties by id.
 
-        A fixed number is asked for whatever the caller wants in the end, since the server's
-        scores shift with its limit (spec 6.2).
+        Not ``whole``: with the properties that they are compared by. A fixed number is asked for
+        whatever the caller wants in the end, since the server's scores shift with its limit
+        (spec 6.2).
         """
         from weaviate.classes.query import HybridFusion, MetadataQuery
 
@@ -125,7 +152,7 @@ class Reader:
                 filters=as_filter(selection),
                 limit=OVER_FETCH,
                 return_metadata=MetadataQuery(score=True, explain_score=True),
-                return_properties=RETURNED,
+                return_properties=RETURNED if whole else COMPARED,
             )
         candidates = [
             Candidate(
@@ -154,3 +181,16 @@ def _signal(explanation: str | None, name: str) -> float | None:
     pattern = rf"{name}\) Document \S+ original score (-?[\d.]+(?:e[+-]?\d+)?)"
     found = re.search(pattern, explanation or "")
     return float(found.group(1)) if found else None
+
+
+def _records(entries: Iterable[Mapping[str, Any]], collection: str) -> dict[str, SourceRecord]:
+    payloads = _payloads(entries, "source", collection)
+    return {source: SourceRecord.from_json(payloads[source]) for source in sorted(payloads)}
+
+
+def _payloads(entries: Iterable[Mapping[str, Any]], kind: str, collection: str) -> dict[str, str]:
+    return {
+        str(entry["source"]): str(entry["payload"])
+        for entry in entries
+        if (entry["kind"], entry["collection"]) == (kind, collection)
+    }

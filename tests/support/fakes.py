@@ -6,7 +6,7 @@ a word, or keeps one that it was told to delete.
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from search.embedding import Embedder, EmbedderIdentity, Side, Vector
 from search.errors import CollectionMissing
 from search.ledger import RepoCursor, SourceRecord
 from search.passage import Lines, Passage, passage_id
+from search.passages import COMPARED, Stored, StoredPassages
 from search.reader import Reader, Resolved
 from search.selection import Selection
 from search.settings import EmbedderSettings
@@ -246,12 +247,22 @@ class FakeReader(Reader):
             raise CollectionMissing("Nothing was ingested yet. Run `huginn refresh` first.")
         return Resolved("Test_1", self.meta)
 
+    def standing(self) -> tuple[Resolved, dict[str, SourceRecord]]:
+        resolved = self.resolve()
+        return resolved, self.records(resolved.name)
+
     def records(self, collection: str) -> dict[str, SourceRecord]:
         assert collection == "Test_1"
         return dict(self.known)
 
     def hybrid(
-        self, collection: str, text: str, vector: Sequence[float], selection: Selection
+        self,
+        collection: str,
+        text: str,
+        vector: Sequence[float],
+        selection: Selection,
+        *,
+        whole: bool = True,
     ) -> list[Candidate]:
         assert collection == "Test_1"
         assert list(vector) == vector_of(text)
@@ -259,7 +270,24 @@ class FakeReader(Reader):
         self.selections.append(selection)
         found = self.rankings.get(text, ())
         chosen = selection.sources
-        return [candidate for candidate in found if candidate.properties["source"] in chosen]
+        candidates = [c for c in found if c.properties["source"] in chosen]
+        return candidates if whole else [replace(c, properties=_compared(c)) for c in candidates]
+
+    def passages(self, collection: str) -> StoredPassages:
+        assert collection == "Test_1"
+        return _Held({c.id: c for ranking in self.rankings.values() for c in ranking})
+
+
+class _Held(StoredPassages):
+    def __init__(self, held: Mapping[str, Candidate]) -> None:
+        self._held = held
+
+    def by_ids(self, ids: Sequence[str]) -> dict[str, Stored]:
+        return {each: Stored(each, self._held[each].properties) for each in ids}
+
+
+def _compared(found: Candidate) -> dict[str, Any]:
+    return {name: found.properties[name] for name in COMPARED}
 
 
 def candidate(passage: Passage, score: float = 0.5, **changes: Any) -> Candidate:

@@ -42,6 +42,13 @@ def chat_hit(passage: Passage, record: SourceRecord | None = None) -> Hit:
     return hit
 
 
+def test_what_was_deleted_since_it_was_found_is_no_hit() -> None:
+    one, two, three = some("one", "two", "three")
+    there = {each.id: each.properties for each in (one, three)}
+    found = hits_of(query(["x"]), [[one, two, three]], SOURCES, NOW, lambda _: there)
+    assert [(hit.rank, hit.text) for hit in found] == [(1, "one"), (2, "three")]
+
+
 def test_r01_a_passage_that_two_texts_find_is_one_hit_with_the_summed_score() -> None:
     (only,) = hits(query(["x", "y"]), some("a"), some("a"))
     assert only.score == pytest.approx(2 / 61)
