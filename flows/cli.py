@@ -27,7 +27,7 @@ _mass = click.option(
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="huginn", prog_name="huginn")
 def main() -> None:
-    r"""Keep a community's rooms and repositories searchable.
+    """Keep a community's rooms and repositories searchable.
 
     \b
     huginn refresh              bring everything that is listed up to date
@@ -35,7 +35,7 @@ def main() -> None:
     huginn-search "words"       look things up
 
     Without any settings the one source is the repository you stand in.
-    """
+    """  # noqa: D301  # click keeps the lines after a \b
 
 
 @main.command()

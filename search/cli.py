@@ -28,14 +28,14 @@ class _SearchByDefault(click.Group):
 )
 @click.version_option(package_name="huginn", prog_name="huginn-search")
 def main() -> None:
-    r"""Look up what a community wrote, with exact citations.
+    """Look up what a community wrote, with exact citations.
 
     \b
     huginn-search "how is the signing key rotated"
     huginn-search "rotate signing key" "key rotation policy" --top-k 5
     huginn-search "cursor" --repo huginn --json
     huginn-search -- recent        (looks for the word, instead of running a command)
-    """
+    """  # noqa: D301  # click keeps the lines after a \b
 
 
 @main.command()
@@ -168,11 +168,11 @@ def mcp(config: Path | None) -> None:
 @main.command()
 @click.argument("shell", metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    r"""Print the script that completes commands and options in SHELL.
+    """Print the script that completes commands and options in SHELL.
 
     \b
     eval "$(huginn-search completion bash)"
-    """
+    """  # noqa: D301  # click keeps the lines after a \b
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)

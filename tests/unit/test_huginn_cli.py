@@ -4,10 +4,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from flows.cli import main
+from search import cli as search_cli
 from search.errors import PermanentError, SettingsError, TransientError
 from search.settings import CONFIG_VARIABLE, WEAVIATE_VERSION
 from tests.support.git_repos import GitRepo
@@ -202,3 +204,18 @@ def test_a_refresh_can_look_around_without_loading_prefect_or_the_model() -> Non
     """Spec 1.2, 4.10: with nothing new only freshness is written, and neither is loaded."""
     loaded = loaded_by("flows.running")
     assert not {"prefect", "torch", "sentence_transformers", "weaviate"} & loaded.heavy
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        (main, 'huginn-search "words"       look things up'),
+        (search_cli.main, 'huginn-search "cursor" --repo huginn --json'),
+        (search_cli.completion, 'eval "$(huginn-search completion bash)"'),
+    ],
+)
+def test_the_examples_of_help_stand_in_lines_of_their_own(
+    command: click.Command, line: str
+) -> None:
+    shown = CliRunner().invoke(command, ["--help"]).output
+    assert line in [each.strip() for each in shown.splitlines()]
