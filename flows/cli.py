@@ -187,9 +187,20 @@ def chat_purge_remove(id: str, config: Path | None) -> None:  # noqa: A002  # cl
     _run(config, lambda: remove(id))
 
 
-@main.group()
-def doctor() -> None:
-    """Say what is wrong, if anything, and what to do."""
+@main.group(invoke_without_command=True)
+@click.pass_context
+@_config
+@_json
+def doctor(context: click.Context, config: Path | None, as_json: bool) -> None:
+    """Say what is wrong, if anything, and what to do.
+
+    Alone: the server, the collection, the model and each source, as `huginn-search doctor`.
+    """
+    if context.invoked_subcommand is None:
+        from search.asking import look_up
+
+        output = {"as_jsonl": False, "timeout": None, "no_serve": True, "no_pager": False}
+        look_up("doctor", {"as_json": as_json, "config": config, **output})
 
 
 @doctor.command("matrix")

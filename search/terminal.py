@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from search.grammar import GRAMMAR
 from search.presentation import JOINERS, printable
 
 Document = Mapping[str, Any]
@@ -95,9 +96,10 @@ def _fitting(line: str, room: int) -> int:
 
 
 def _marks(terms: Sequence[str]) -> re.Pattern[str] | None:
-    """Words of the question, in any case, as whole words or parts of an identifier."""
-    words = {word for term in terms for word in _WORD.findall(term)}
-    known = sorted((w for w in words if len(w) >= _LEAST_TERM), key=len, reverse=True)
+    """What the question is asked by, in any case, as whole words or parts of an identifier."""
+    words = {word for term in terms for word in _WORD.findall(term) if len(word) >= _LEAST_TERM}
+    telling = {word for word in words if word.lower() not in GRAMMAR} or words
+    known = sorted(telling, key=len, reverse=True)
     if not known:
         return None
     choice = "|".join(re.escape(word) for word in known)

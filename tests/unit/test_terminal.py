@@ -157,6 +157,15 @@ def test_the_words_of_the_question_are_marked_whole_in_any_case_and_in_identifie
     assert marked == ["rotate", "key", "key"]
 
 
+def test_words_of_grammar_are_marked_only_where_nothing_else_was_asked() -> None:
+    def marked(question: str) -> list[str]:
+        (line,) = body("How the key is turned", Look(styled=True), prefix="", terms=[question])
+        return re.findall(r"\x1b\[1;4m(.*?)\x1b\[0m", line)
+
+    assert marked("how is the key rotated") == ["key"]
+    assert marked("how the") == ["How", "the"]
+
+
 def test_without_styles_nothing_is_marked_or_linked() -> None:
     assert not any("\x1b" in line for line in plain(found(FILE, WINDOW)))
 

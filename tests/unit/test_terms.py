@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.analysis import analyse
-from search.terms import GRAMMAR, STEM_MARK, asked, indexed
+from search.grammar import GRAMMAR
+from search.terms import STEM_MARK, asked, indexed
 
 TEXTS = st.text(
     st.sampled_from("abcdeginorst ABC_./@'-=東京é0") | st.characters(exclude_categories=["Cs"])
