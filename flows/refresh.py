@@ -5,6 +5,7 @@ from dataclasses import replace
 from flows.repo import refresh_repo
 from flows.report import Outcome, publish
 from flows.room import refresh_room
+from tasks.alone import alone
 from tasks.discover_rooms import RoomsFound
 from tasks.runtime import State, flow
 from tasks.steps import (
@@ -64,7 +65,8 @@ def _rooms(*, allow_mass_delete: bool) -> list[Outcome]:
 @flow(name="remove-source", flow_run_name="remove:{source}", persist_result=False)
 def remove_one(source: str) -> Outcome:
     """Removes one source that is no longer listed, or a room that no longer qualifies."""
-    return Outcome(source, "removed", counts=remove_source(source))
+    with alone(source):
+        return Outcome(source, "removed", counts=remove_source(source))
 
 
 def outcome_of(source: str, state: State[Outcome]) -> Outcome:

@@ -4,7 +4,7 @@ from flows.chain import until_caught_up
 from flows.report import Outcome, Result
 from tasks.alone import alone
 from tasks.domain.acknowledgement import Counts
-from tasks.errors import NameClash, SourceNotListed
+from tasks.errors import LeaseLost, NameClash, SourceNotListed
 from tasks.runtime import flow
 from tasks.steps import begin_repo, mark_failed, reason_of, upsert_repo
 
@@ -14,18 +14,18 @@ def refresh_repo(
     name: str, *, from_start: bool = False, allow_mass_delete: bool = False
 ) -> Outcome:
     """Brings one repository up to its tip (spec 1.2)."""
-    try:
-        with alone(f"repo:{name}"):
+    with alone(f"repo:{name}"):
+        try:
             begun = begin_repo(name, from_start=from_start)
             counts = Counts()
             if begun.to_do:
                 counts = until_caught_up(
                     lambda: upsert_repo.submit(name, allow_mass_delete=allow_mass_delete)
                 )
-    except (NameClash, SourceNotListed):
-        raise  # the record of that name, if there is one, is another source's
-    except Exception as error:
-        mark_failed(f"repo:{name}", reason_of(error))
-        raise
+        except (NameClash, SourceNotListed, LeaseLost):
+            raise  # the record of that name, if there is one, is another's
+        except Exception as error:
+            mark_failed(f"repo:{name}", reason_of(error))
+            raise
     result: Result = "done" if begun.to_do else "unchanged"
     return Outcome(begun.source, result, begun.target, counts)

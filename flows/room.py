@@ -3,7 +3,7 @@
 from flows.chain import until_caught_up
 from flows.report import Outcome
 from tasks.alone import alone
-from tasks.errors import OtherReader, RoomRefused
+from tasks.errors import LeaseLost, OtherReader, RoomRefused
 from tasks.runtime import flow
 from tasks.steps import begin_room, mark_failed, reason_of, refuse_room, upsert_room
 
@@ -14,19 +14,23 @@ def refresh_room(
 ) -> Outcome:
     """Brings one room up to now; one that may not be read is removed (spec 1.2, 3.5)."""
     source = f"chat:{room}"
+    with alone(source):
+        try:
+            return _read(room, from_start=from_start, allow_mass_delete=allow_mass_delete)
+        except (OtherReader, LeaseLost):
+            raise  # what the ledger holds is not ours to mark
+        except Exception as error:
+            mark_failed(source, reason_of(error))
+            raise
+
+
+def _read(room: str, *, from_start: bool, allow_mass_delete: bool) -> Outcome:
     try:
-        with alone(source):
-            try:
-                begin_room(room, from_start=from_start)
-                counts = until_caught_up(
-                    lambda: upsert_room.submit(room, allow_mass_delete=allow_mass_delete)
-                )
-            except RoomRefused as refused:
-                counts = refuse_room(room, refused.reason, lasting=refused.lasting)
-                return Outcome(source, "removed", None, counts, str(refused))
-    except OtherReader:
-        raise  # what the ledger holds is not ours to mark
-    except Exception as error:
-        mark_failed(source, reason_of(error))
-        raise
-    return Outcome(source, "done", None, counts)
+        begin_room(room, from_start=from_start)
+        counts = until_caught_up(
+            lambda: upsert_room.submit(room, allow_mass_delete=allow_mass_delete)
+        )
+    except RoomRefused as refused:
+        counts = refuse_room(room, refused.reason, lasting=refused.lasting)
+        return Outcome(f"chat:{room}", "removed", None, counts, str(refused))
+    return Outcome(f"chat:{room}", "done", None, counts)

@@ -134,6 +134,7 @@ class Settings(BaseSettings):
     embedder: EmbedderSettings = EmbedderSettings()
     forge: ForgeSettings = ForgeSettings()
     search: SearchSettings = SearchSettings()
+    lease_seconds: int = Field(default=120, ge=5, le=3_600)
     matrix: MatrixSettings = MatrixSettings()
     repositories: tuple[RepositorySettings, ...] = ()
 

@@ -31,6 +31,7 @@ from tasks.domain.rooms import RoomRules
 from tasks.domain.segments import GAP, MODULUS
 from tasks.domain.windows import WINDOW_RULES
 from tasks.errors import ChatNotSet, SourceNotListed
+from tasks.lease import owned
 from tasks.ports import Scrubber
 from tasks.progress import listener
 from tasks.room_context import ChatContext, RoomContext
@@ -55,7 +56,9 @@ def open_windows(settings: Settings) -> Iterator[tuple[Store, WindowIndex]]:
         collection = _collection(settings, client)
         alias = settings.weaviate.collection
         store = Store(
-            WeaviatePassageWriter(client, collection), WeaviateLedger(client, alias, collection)
+            WeaviatePassageWriter(client, collection),
+            WeaviateLedger(client, alias, collection),
+            owned,
         )
         yield store, WeaviateWindowIndex(client, collection)
 

@@ -20,7 +20,9 @@ def commit(store: Store, acknowledgement: Acknowledgement) -> None:
 
     Raises:
         CursorMoved: the cursor is not the one that the step started from.
+        LeaseLost: another run may be at work on the source.
     """
+    store.owned(acknowledgement.source)
     record = store.ledger.record(acknowledgement.source)
     if record.place == acknowledgement.after:
         return

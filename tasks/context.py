@@ -1,5 +1,6 @@
 """What the work on a source is given: ports and settings, wired by ``tasks.bootstrap``."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from search.embedding import Embedder
@@ -10,10 +11,15 @@ from tasks.ports import Chunker, Ledger, PassageWriter, Repository, Scrubber
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The write side's view of Weaviate."""
+    """The write side's view of Weaviate.
+
+    ``owned`` raises ``LeaseLost`` if this run may no longer delete of a source or move its cursor
+    (spec 2.6).
+    """
 
     writer: PassageWriter
     ledger: Ledger
+    owned: Callable[[str], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,17 @@ class SettingsChanged(PermanentError):
         self.source = source
 
 
+class LeaseLost(TransientError):
+    """This run was out of touch for so long that another may have taken the source over."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(
+            f"{source}: this run was out of touch for too long, and another may be at work on it. "
+            "Nothing more was deleted and the cursor stays; run `huginn refresh` again."
+        )
+        self.source = source
+
+
 class SourceBusy(TransientError):
     """Another run has been at work on the source for very long."""
 

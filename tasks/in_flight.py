@@ -22,6 +22,7 @@ IN_FLIGHT = "in-flight"
 
 def write(store: Store, source: str, pairs: Sequence[tuple[Passage, Vectors]]) -> set[str]:
     """Writes passages; the ids that the store holds afterwards in just this form."""
+    store.owned(source)
     planned = [passage.id for passage, _ in pairs]
     _note(store, source, planned)
     written = store.writer.write(pairs)
@@ -31,6 +32,7 @@ def write(store: Store, source: str, pairs: Sequence[tuple[Passage, Vectors]]) -
 
 def delete(store: Store, source: str, ids: Sequence[str]) -> set[str]:
     """Deletes passages; the ids that the store no longer holds."""
+    store.owned(source)
     _note(store, source, ids)
     gone = store.writer.delete(ids)
     _forget_if(store, source, ids, gone)
@@ -45,6 +47,7 @@ def undo(store: Store, source: str) -> int:
     """
     noted: list[str] = json.loads(store.ledger.document(IN_FLIGHT, source) or "[]")
     if noted:
+        store.owned(source)
         store.writer.expunge(noted)
         store.ledger.forget_document(IN_FLIGHT, source)
     return len(noted)

@@ -1,6 +1,6 @@
 """A store whose server dies in the middle of a batch and comes back with halves of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -8,8 +8,12 @@ import pytest
 from search.errors import ServerUnavailable
 from search.passage import Passage
 from tasks import in_flight, removal
+from tasks.commit import commit
 from tasks.context import Store
+from tasks.domain.acknowledgement import Acknowledgement
+from tasks.domain.cursors import set_aside
 from tasks.domain.purges import Purge
+from tasks.errors import LeaseLost
 from tasks.ports import Vectors
 from tasks.purge import delete_now
 from tests.support.fake_rooms import RoomWork, at
@@ -159,3 +163,24 @@ def test_an_acknowledged_batch_is_never_undone() -> None:
     assert in_flight.write(store, one.source, pairs) == {one.id}
     assert in_flight.undo(store, one.source) == 2
     assert not writer.held
+
+
+def test_a_run_that_lost_its_lease_writes_deletes_and_commits_nothing() -> None:
+    def lost(source: str) -> None:
+        raise LeaseLost(source)
+
+    work = Work()
+    work.source.commit({"a.md": page("a")})
+    work.finish()
+    held, record = work.stored(), work.record
+    store = Store(work.writer, work.ledger, lost)
+    doings: list[Callable[[], object]] = [
+        lambda: in_flight.write(store, SOURCE, [(file_passage("new"), vectors_for("new"))]),
+        lambda: in_flight.delete(store, SOURCE, [*held]),
+        lambda: commit(store, Acknowledgement(SOURCE, record.cursor, set_aside(record.cursor))),
+    ]
+    for doing in doings:
+        with pytest.raises(LeaseLost):
+            doing()
+    assert (work.stored(), work.record) == (held, record)
+    assert work.ledger.kept == {}
