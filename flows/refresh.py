@@ -55,7 +55,8 @@ def _rooms(*, allow_mass_delete: bool) -> list[Outcome]:
         removed = outcome_of(source, remove_one(source, return_state=True))
         outcomes.append(replace(removed, reason=removed.reason or reason))
     for source, reason in found.unavailable.items():
-        mark_failed(source, reason)
+        with alone(source):
+            mark_failed(source, reason)
         outcomes.append(Outcome(source, "failed", reason=reason))
     if found.reached is not None:
         settle_rooms(found.reached)

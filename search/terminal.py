@@ -63,8 +63,7 @@ def body(text: str, look: Look, *, prefix: str, terms: Sequence[str] = ()) -> It
 
 def broken(line: str, room: int | None) -> Iterator[str]:
     """``line`` in pieces of at most ``room`` cells, at blanks where that can be."""
-    while room and cells(line) > room:
-        cut = _fitting(line, room)
+    while room and (cut := _fitting(line, room)) < len(line):
         blank = line.rfind(" ", 1, cut + 1)
         if blank > 0 and line[:blank].strip():
             yield line[:blank]

@@ -4,15 +4,14 @@ The lock of a killed run dies with it; its lease ends when it has given no sign 
 lease's length (spec 2.6).
 """
 
-import hashlib
 import os
 import platform
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from time import monotonic
 
 from search.locking import StillHeld, locked
 from search.settings import load_settings
@@ -20,6 +19,7 @@ from tasks.bootstrap import open_store
 from tasks.domain.leases import Claim, Watch
 from tasks.errors import SourceBusy
 from tasks.lease import leased
+from tasks.locks import lock_of
 from tasks.ports import Ledger
 from tasks.progress import listener
 
@@ -34,9 +34,8 @@ def alone(source: str) -> Iterator[None]:
         SourceBusy: the other one is still at work after ``WAIT_SECONDS``.
     """
     settings = load_settings()
-    folder = settings.data_dir / "run"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    key = hashlib.sha256(f"{settings.weaviate.collection} {source}".encode()).hexdigest()[:16]
+    lock = lock_of(settings, source)
+    host = _host(lock.parent)
 
     @contextmanager
     def ledger() -> Iterator[Ledger]:
@@ -49,14 +48,14 @@ def alone(source: str) -> Iterator[None]:
     try:
         with (
             locked(
-                folder / f"{key}.lock",
+                lock,
                 timeout=WAIT_SECONDS,
                 waiting=lambda: waits("another run"),
             ),
             leased(
                 ledger,
-                _claim(source, _host(folder)),
-                Watch(_host(folder), monotonic, settings.lease_seconds),
+                _claim(source, host),
+                Watch(host, _clock, settings.lease_seconds),
                 wait=WAIT_SECONDS,
                 waiting=lambda claim: waits(f"a run on {claim.who} (since {claim.since})"),
             ),
@@ -74,6 +73,15 @@ def _claim(source: str, host: str) -> Claim:
 def _host(folder: Path) -> str:
     """The same for all runs over this data folder, and no other's."""
     path = folder / "host"
-    with suppress(FileExistsError), path.open("x") as file:
-        file.write(uuid.uuid4().hex)
+    if not path.exists():
+        draft = folder / f"host.{uuid.uuid4().hex}"
+        draft.write_text(uuid.uuid4().hex)
+        with suppress(FileExistsError):  # another run was quicker
+            os.link(draft, path)
+        draft.unlink()
     return path.read_text()
+
+
+def _clock() -> float:
+    """Seconds that go on while the machine sleeps, where it can tell."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

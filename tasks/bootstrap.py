@@ -31,7 +31,8 @@ from tasks.domain.rooms import RoomRules
 from tasks.domain.segments import GAP, MODULUS
 from tasks.domain.windows import WINDOW_RULES
 from tasks.errors import ChatNotSet, SourceNotListed
-from tasks.lease import owned
+from tasks.lease import idle, owned
+from tasks.locks import lock_of
 from tasks.ports import Scrubber
 from tasks.progress import listener
 from tasks.room_context import ChatContext, RoomContext
@@ -55,10 +56,12 @@ def open_windows(settings: Settings) -> Iterator[tuple[Store, WindowIndex]]:
     with connect(settings, "writer", listener().say) as client:
         collection = _collection(settings, client)
         alias = settings.weaviate.collection
+        ledger = WeaviateLedger(client, alias, collection)
         store = Store(
             WeaviatePassageWriter(client, collection),
-            WeaviateLedger(client, alias, collection),
+            ledger,
             owned,
+            lambda source: idle(ledger, source, lock_of(settings, source)),
         )
         yield store, WeaviateWindowIndex(client, collection)
 

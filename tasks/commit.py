@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from search.ledger import RoomCursor, SourceRecord, State
 from tasks.context import Store
 from tasks.domain.acknowledgement import Acknowledgement, added
-from tasks.domain.cursors import set_aside
+from tasks.domain.cursors import restarted
 from tasks.domain.room_cursors import unheld
-from tasks.errors import CursorMoved
+from tasks.errors import CursorMoved, LeaseLost
 from tasks.room_records import mark_applied
 from tasks.room_unfinished import forget_unfinished
 
@@ -22,7 +22,6 @@ def commit(store: Store, acknowledgement: Acknowledgement) -> None:
         CursorMoved: the cursor is not the one that the step started from.
         LeaseLost: another run may be at work on the source.
     """
-    store.owned(acknowledgement.source)
     record = store.ledger.record(acknowledgement.source)
     if record.place == acknowledgement.after:
         return
@@ -30,6 +29,7 @@ def commit(store: Store, acknowledgement: Acknowledgement) -> None:
         # What this step wrote came late: the next run has to list what is stored.
         store.ledger.put(distrusted(record))
         raise CursorMoved(acknowledgement.source)
+    still_owned(store, acknowledgement.source)
     now = datetime.now(UTC)
     read = added(record.read, acknowledgement.counts.read)
     moved = replace(record.at(acknowledgement.after), read=read, last_attempt=now)
@@ -49,11 +49,24 @@ def commit(store: Store, acknowledgement: Acknowledgement) -> None:
         forget_unfinished(store.ledger, acknowledgement.source)
 
 
+def still_owned(store: Store, source: str) -> None:
+    """After a write or delete: what came so late that another run may have begun is not trusted.
+
+    Raises:
+        LeaseLost: another run may be at work on the source; the next one looks at all of it.
+    """
+    try:
+        store.owned(source)
+    except LeaseLost:
+        store.ledger.put(distrusted(store.ledger.record(source)))
+        raise
+
+
 def distrusted(record: SourceRecord) -> SourceRecord:
     """The record of a source whose cursor vouches for nothing: the next run lists or reads anew."""
     if isinstance(record.place, RoomCursor):
         return record.at(unheld(record.place))
-    return record.at(set_aside(record.place))
+    return record.at(restarted(record.place))
 
 
 def mark_failed(store: Store, source: str, reason: str) -> None:

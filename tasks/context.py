@@ -1,6 +1,7 @@
 """What the work on a source is given: ports and settings, wired by ``tasks.bootstrap``."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from search.embedding import Embedder
@@ -14,12 +15,14 @@ class Store:
     """The write side's view of Weaviate.
 
     ``owned`` raises ``LeaseLost`` if this run may no longer delete of a source or move its cursor
-    (spec 2.6).
+    (spec 2.6). ``idle`` tells for its block whether no run is at work on a source, and lets none
+    of this machine begin.
     """
 
     writer: PassageWriter
     ledger: Ledger
     owned: Callable[[str], None] = lambda _: None
+    idle: Callable[[str], AbstractContextManager[bool]] = lambda _: nullcontext(enter_result=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,11 +65,12 @@ def _is_fresh(listed: RepositorySettings, settings: Settings, store: Store) -> b
     held = tip is not None and is_current(record, tip, rules, admission)
     if not same_source or not (still_empty or held):
         return False
-    latest = store.ledger.record(listed.source)
-    if latest.cursor != record.cursor:  # A run has begun in the meantime.
-        return False
-    now = datetime.now(UTC)
-    store.ledger.put(
-        replace(latest, state="current", reason=None, last_attempt=now, last_success=now)
-    )
+    with store.idle(listed.source) as idle:
+        latest = store.ledger.record(listed.source)
+        if not idle or latest.cursor != record.cursor:  # A run has begun in the meantime.
+            return False
+        now = datetime.now(UTC)
+        store.ledger.put(
+            replace(latest, state="current", reason=None, last_attempt=now, last_success=now)
+        )
     return True

@@ -162,8 +162,7 @@ class _Discovery:
             refused = refused_by_name(
                 room, [record.alias, *aliases], self.standing, self.chat.rules
             )
-            if refused is None:
-                self._fresh(record)
+            if refused is None and self._fresh(record):
                 return
         verdict = admitted(self.chat.room(room), self.standing)
         if not isinstance(verdict, Refused):
@@ -199,17 +198,21 @@ class _Discovery:
             and not pending
         )
 
-    def _fresh(self, record: SourceRecord) -> None:
+    def _fresh(self, record: SourceRecord) -> bool:
+        """Notes that the room is as it was; False if another run has begun in the meantime."""
         room = record.source.removeprefix("chat:")
         now = datetime.now(UTC)
-        latest = self.chat.store.ledger.record(record.source)
-        if latest.room == record.room:  # else another run has begun in the meantime
+        with self.chat.store.idle(record.source) as idle:
+            latest = self.chat.store.ledger.record(record.source)
+            if not idle or latest.room != record.room:
+                return False
             self.chat.store.ledger.put(replace(latest, last_attempt=now, last_success=now))
         self.entries.append(
             JournalEntry(room, record.alias, admitted=True, rules=self._rules(room))
         )
         self.result.admitted.append(room)
         self.result.unchanged.append(record.source)
+        return True
 
     def _not_joined(self, source: str) -> None:
         """Left needs our own membership to say so; anything less is unavailable (spec 3.5)."""

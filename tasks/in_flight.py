@@ -13,6 +13,7 @@ import json
 from collections.abc import Sequence
 
 from search.passage import Passage
+from tasks.commit import still_owned
 from tasks.context import Store
 from tasks.ports import Vectors
 
@@ -26,6 +27,7 @@ def write(store: Store, source: str, pairs: Sequence[tuple[Passage, Vectors]]) -
     planned = [passage.id for passage, _ in pairs]
     _note(store, source, planned)
     written = store.writer.write(pairs)
+    still_owned(store, source)
     _forget_if(store, source, planned, written)
     return written
 
@@ -35,6 +37,7 @@ def delete(store: Store, source: str, ids: Sequence[str]) -> set[str]:
     store.owned(source)
     _note(store, source, ids)
     gone = store.writer.delete(ids)
+    still_owned(store, source)
     _forget_if(store, source, ids, gone)
     return gone
 

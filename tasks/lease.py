@@ -9,10 +9,12 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Self
 
 from search.errors import HuginnError
+from search.locking import StillHeld, locked
 from tasks.domain.leases import BEATS, SURE, Claim, Watch
 from tasks.errors import LeaseLost, SourceBusy
 from tasks.ports import Ledger
@@ -84,6 +86,18 @@ def owned(source: str) -> None:
 
 
 @contextmanager
+def idle(ledger: Ledger, source: str, lock: Path) -> Iterator[bool]:
+    """Whether no run is at work on ``source``; none of this machine begins during the block."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(lock, timeout=0))
+        except StillHeld:
+            yield False
+        else:
+            yield all(each.source != source for each in _claims(ledger))
+
+
+@contextmanager
 def leased(
     opened: Opened,
     claim: Claim,
@@ -129,5 +143,9 @@ def _taken(ledger: Ledger, claim: Claim, watch: Watch) -> bool:
 
 def others(ledger: Ledger, claim: Claim) -> list[Claim]:
     """The claims of other runs on the same source."""
-    claims = map(Claim.from_json, ledger.documents(CLAIM).values())
+    claims = _claims(ledger)
     return [each for each in claims if each.source == claim.source and each.owner != claim.owner]
+
+
+def _claims(ledger: Ledger) -> Iterator[Claim]:
+    return map(Claim.from_json, ledger.documents(CLAIM).values())

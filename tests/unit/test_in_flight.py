@@ -1,17 +1,18 @@
 """A store whose server dies in the middle of a batch and comes back with halves of it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from search.errors import ServerUnavailable
 from search.passage import Passage
-from tasks import in_flight, removal
+from tasks import in_flight, removal, repo_files, repos, rooms
 from tasks.commit import commit
 from tasks.context import Store
+from tasks.discover_rooms import discover
 from tasks.domain.acknowledgement import Acknowledgement
-from tasks.domain.cursors import set_aside
 from tasks.domain.purges import Purge
 from tasks.errors import LeaseLost
 from tasks.ports import Vectors
@@ -177,10 +178,79 @@ def test_a_run_that_lost_its_lease_writes_deletes_and_commits_nothing() -> None:
     doings: list[Callable[[], object]] = [
         lambda: in_flight.write(store, SOURCE, [(file_passage("new"), vectors_for("new"))]),
         lambda: in_flight.delete(store, SOURCE, [*held]),
-        lambda: commit(store, Acknowledgement(SOURCE, record.cursor, set_aside(record.cursor))),
     ]
     for doing in doings:
         with pytest.raises(LeaseLost):
             doing()
     assert (work.stored(), work.record) == (held, record)
     assert work.ledger.kept == {}
+    further = replace(record.cursor, commit="further")
+    with pytest.raises(LeaseLost):
+        commit(store, Acknowledgement(SOURCE, record.cursor, further))
+    assert work.record.cursor.commit is None  # nothing is vouched for any more
+
+
+def test_a_removal_cut_short_leaves_nothing_that_a_later_run_takes_for_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The run before it had stopped half-way, and the repository is listed again."""
+    monkeypatch.setattr(repo_files, "MOST_FILES", 2)
+    monkeypatch.setattr(removal, "AT_ONCE", 4)
+    work = Work()
+    writer = torn(work)
+    object.__setattr__(work.context, "store", Store(writer, work.ledger))
+    work.source.commit({f"{name}.md": page(name) for name in "abcdef"})
+    repos.begin(work.context)
+    assert not work.step()
+    assert not work.step()
+    writer.dies = 1
+    with pytest.raises(ServerUnavailable):
+        removal.remove(work.context.store, SOURCE)
+    work.finish()
+    assert work.stored() == work.clean()
+
+
+def test_a_batch_that_lands_after_its_lease_was_lost_is_not_trusted() -> None:
+    """Its run was stopped in the middle; another took over and dealt with a redaction."""
+    work = RoomWork()
+    room = work.room("cyd")
+    work.community.send(room, "ada", "ravens", at(0))
+    work.refresh()
+    regretted = work.community.send(room, "bob", "regretted words", at(2))
+    work.discover()
+    work.begin(room)
+    lost = False
+
+    def owned(source: str) -> None:
+        if lost:
+            raise LeaseLost(source)
+
+    class Stopped(FakePassageWriter):
+        def write(self, passages: Iterable[tuple[Passage, Vectors]]) -> set[str]:
+            nonlocal lost
+            pairs, lost = list(passages), True
+            work.community.redact(room, "bob", regretted)
+            work.refresh()
+            assert work.bodies(room) == ["ravens"]
+            return work.writer.write(pairs)
+
+    context = work.context(room)
+    late = Stopped(work.writer.held, now=work.writer.now, times=work.writer.times)
+    store = replace(context.store, writer=late, owned=owned)
+    with pytest.raises(LeaseLost):
+        rooms.upsert(replace(context, store=store))
+    work.refresh()
+    check(work, room)
+
+
+def test_a_source_that_another_run_is_at_work_on_is_not_noted_as_fresh() -> None:
+    work = RoomWork()
+    room = work.room("cyd")
+    work.community.send(room, "ada", "ravens", at(0))
+    work.refresh()
+    before = work.record(room)
+    chat = work.chat
+    busy = replace(chat.store, idle=lambda _: nullcontext(enter_result=False))
+    found = discover(replace(chat, store=busy))
+    assert (found.due, found.unchanged) == ([room], [])
+    assert work.record(room) == before
