@@ -9,7 +9,7 @@ from search.ledger import Position, RepoCursor, SourceRecord
 from tasks.commit import commit, mark_failed
 from tasks.context import Store
 from tasks.domain.acknowledgement import Acknowledgement, Confirmation
-from tasks.domain.cursors import set_aside
+from tasks.domain.cursors import restarted
 from tasks.errors import CursorMoved, WritesNotAcknowledged
 from tests.support.fakes import (
     FakeLedger,
@@ -85,7 +85,7 @@ def test_a_step_that_comes_after_another_run_moved_the_cursor_sets_it_aside(stor
     before = record(store)
     with pytest.raises(CursorMoved):
         commit(store, step(AT_FILES, AT_DELETES))
-    assert record(store) == replace(before, cursor=set_aside(elsewhere))
+    assert record(store) == replace(before, cursor=restarted(elsewhere))
     assert issubclass(CursorMoved, TransientError)
 
 

@@ -17,10 +17,16 @@ from tasks.domain.purges import Purge
 from tasks.errors import LeaseLost
 from tasks.ports import Vectors
 from tasks.purge import delete_now
+from tasks.repo_plan import Plans
 from tests.support.fake_rooms import RoomWork, at
 from tests.support.fakes import FakeLedger, FakePassageWriter, file_passage, vectors_for
 from tests.unit.test_repos import SOURCE, Work, page
 from tests.unit.test_rooms_tasks import check
+
+
+@pytest.fixture(autouse=True)
+def _plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repos, "_plans", Plans())
 
 
 @dataclass
