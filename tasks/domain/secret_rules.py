@@ -52,10 +52,14 @@ def lowered(text: str) -> str:
 
 
 # ``name`` then an assignment then the value, quoted or bare; quotes may be escaped (JSON in code).
+# A value on the next line stands alone there, has letters and digits, and is no name of more.
 _ASSIGNED = r"""
     (?P<closing>["'`\])*_\\]{0,4}) [ \t]{0,8}
-    (?: :[ ]?[A-Za-z_][\w.\[\]|]{0,40}[ ]?=(?=[ ]?["']) | => | := | : (?!:) | = (?!=) )
+    (?: :[ ]?[A-Za-z_][\w.\[\]|]{0,40}[ ]?=(?=[ ]?["']) | => | := | : (?!:) | = (?!=)
+      | > (?=[^<>\s]{4,200}</) )
     [*_]{0,2} [ \t]{0,8}
+    (?: \r?\n [ \t]{0,8} (?=\S{0,200}?[0-9]) (?=\S{0,200}?[A-Za-z])
+      (?=\S{4,512}(?<!:)[ \t]{0,80}\r?$) )?
 """
 # The bare value is taken whole by a look-ahead and a reference to it: before Python 3.11.5 a
 # possessive repeat whose inside can backtrack ends in the wrong place (python/cpython#106052).
@@ -129,7 +133,7 @@ RULES: tuple[Rule, ...] = (
         "aws-secret-access-key",
         "aws",
         r"""aws.{0,3}secret.{0,3}(?:access)?.{0,3}key ["'`]?
-        (?: [ \t]{0,4}(?:=>|:=|[:=])[ \t]{0,4} | [ \t]{1,4} ) ["'`]?
+        (?: [ \t]{0,4}(?:=>|:=|[:=])\s{0,4} | \s{1,4} ) ["'`]?
         (?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])""",
         flags=_FLAGS,
     ),
@@ -153,7 +157,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "authorization",
         "bearer basic",
-        r"(?<![A-Za-z0-9]) (?:bearer|basic)[ \t]{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,4096})",
+        r"(?<![A-Za-z0-9]) (?:bearer|basic)\s{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,4096})",
         judges.random_token,
         _FLAGS,
     ),

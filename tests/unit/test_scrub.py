@@ -373,6 +373,44 @@ def test_a_value_sent_after_its_name_is_taken_out() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("label", "value"),
+    [
+        ("password:", "hT7#kq9!Lm2x"),
+        ("DB_PASSWORD=", "  hT7#kq9!Lm2x"),
+        ("Authorization: Bearer", token(RNG, 36)),
+        ("aws_secret_access_key", token(RNG, 40)),
+    ],
+)
+def test_a_value_on_the_line_or_message_after_its_name_is_taken_out(label: str, value: str) -> None:
+    (lines,) = SCRUBBER.scrub([f"{label}\n{value}\nand thanks"])
+    messages = SCRUBBER.scrub_together([label, value, "and thanks"])
+    for found in (lines.text, "\n".join(each.text for each in messages)):
+        assert value.strip() not in found
+        assert found.startswith(f"{label}\n")
+        assert found.endswith("\nand thanks")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password:\n  valueFrom2:\n    name: x",
+        "if password:\n    return",
+        "password:\nsee the page v2 of it",
+        "the token:\n\nhT7kq9Lm2xhT7kq9Lm2x",
+        "<label for='password'>Password</label>",
+    ],
+)
+def test_the_line_after_a_name_stays_when_it_is_no_value(text: str) -> None:
+    (result,) = SCRUBBER.scrub([text])
+    assert result.text == text
+
+
+def test_a_password_between_the_tags_of_an_element_is_taken_out() -> None:
+    (result,) = SCRUBBER.scrub(["<server><password>hT7kq9Lm2x</password></server>"])
+    assert result.text == "<server><password>[scrubbed:password]</password></server>"
+
+
 def test_messages_together_lose_all_that_each_alone_would_lose() -> None:
     rng = random.Random(5)  # noqa: S311
     texts = [family(rng)[0] for family in FAMILIES.values()]
