@@ -175,6 +175,7 @@ class Filling:
 def increment(community: Community) -> tuple[int, int]:
     """One run as the flow does it, without Prefect: texts embedded, and rooms that were due."""
     from tasks import rooms
+    from tasks.alone import alone
     from tasks.bootstrap import open_chat
     from tasks.commit import commit
     from tasks.discover_rooms import discover, settled
@@ -188,13 +189,14 @@ def increment(community: Community) -> tuple[int, int]:
         with open_chat(settings) as chat:
             for room in found.due:
                 context = chat.room(room)
-                rooms.begin(context)
-                done = False
-                while not done:
-                    step = rooms.upsert(context)
-                    commit(chat.store, step)
-                    embedded += step.counts.embedded
-                    done = step.finished
+                with alone(context.source):
+                    rooms.begin(context)
+                    done = False
+                    while not done:
+                        step = rooms.upsert(context)
+                        commit(chat.store, step)
+                        embedded += step.counts.embedded
+                        done = step.finished
             if found.reached is not None and not found.nothing_to_do:
                 settled(chat.store.ledger, found.reached)
     return embedded, len(found.due)

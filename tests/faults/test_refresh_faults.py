@@ -134,7 +134,7 @@ def test_a_run_killed_in_the_middle_goes_on_where_it_stopped(
         start_new_session=True,
     )
     try:
-        with once_written(community, 10, lambda: os.killpg(run.pid, signal.SIGKILL)) as struck:
+        with once_written(community, 150, lambda: os.killpg(run.pid, signal.SIGKILL)) as struck:
             run.wait(300)
     finally:
         if run.poll() is None:
@@ -162,11 +162,12 @@ def test_a_history_moved_back_after_a_killed_run_comes_out_clean(
     first = community.record("repo:many")
     assert first is not None
     assert first.cursor.commit is not None
+    from tasks.alone import alone
     from tasks.bootstrap import open_repo
     from tasks.commit import commit
     from tasks.repos import begin, upsert
 
-    with community.configured(), open_repo("many") as context:
+    with community.configured(), alone("repo:many"), open_repo("many") as context:
         assert begin(context).to_do
         commit(context.store, upsert(context))
         upsert(context)  # written, and killed before its commit
@@ -180,11 +181,12 @@ def test_a_history_moved_back_after_a_killed_run_comes_out_clean(
 def test_a_run_killed_while_deleting_is_finished_by_the_next(
     community: Community, many: GitRepo
 ) -> None:
+    from tasks.alone import alone
     from tasks.bootstrap import open_repo
     from tasks.commit import commit
     from tasks.repos import begin, upsert
 
-    with community.configured(), open_repo("many") as context:
+    with community.configured(), alone("repo:many"), open_repo("many") as context:
         begin(context)
         while context.store.ledger.record("repo:many").cursor.position != Position("deletes"):
             commit(context.store, upsert(context))

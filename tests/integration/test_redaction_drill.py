@@ -11,6 +11,7 @@ import pytest
 
 from search.collection import turns_of
 from tasks import rooms
+from tasks.alone import alone
 from tasks.bootstrap import open_room
 from tasks.discover_rooms import discover_rooms
 from tasks.ports import PassageWriter
@@ -94,7 +95,7 @@ def test_a_redacted_word_is_nowhere_after_the_next_run_a_full_re_read_and_a_cras
         rooms.begin(context)
         dying = KilledBeforeDeletes(context.store.writer)
         store = replace(context.store, writer=dying)  # type: ignore[arg-type]  # passes it all on
-        with pytest.raises(KilledError):
+        with alone(f"chat:{drill.room}"), pytest.raises(KilledError):
             rooms.upsert(replace(context, store=store))
     assert redacted_later in words_by_kind(chat)["passages"], "the crash left it"
     chat.refresh()
