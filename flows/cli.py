@@ -229,7 +229,7 @@ def up(foreground: bool, config: Path | None) -> None:
 @main.command()
 @_config
 def down(config: Path | None) -> None:
-    """Stop Huginn's own Weaviate."""
+    """Stop Huginn's own Weaviate, and the look-up service."""
     from flows.server import stop
 
     _run(config, stop)

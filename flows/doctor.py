@@ -34,7 +34,8 @@ MAKE_A_READER = r"""How to make the reader and its token, once:
        head -c 30 /dev/urandom | base64 | tr -d '+/=\n' > reader-password
        register_new_matrix_user --user huginn-reader --no-admin --password-file reader-password \
          --config /etc/matrix-synapse/homeserver.yaml {homeserver}
-  2. On Huginn's host, log in as it once, and keep the token in a file that nobody else may read:
+  2. Take reader-password to Huginn's host, log in as it once, keep the token in a file that nobody
+     else may read, and delete reader-password on both:
        umask 077
        curl -fsS {homeserver}/_matrix/client/v3/login --data-binary @- <<< "{{\
          \"type\": \"m.login.password\", \"password\": \"$(cat reader-password)\",\

@@ -68,6 +68,8 @@ def add(entry: Mapping[str, Any]) -> int:
         click.echo(f"{here.source}, the repository you stand in, is listed too")
     sources_file.replace(path, sources_file.with_entry(text, dict(entry) | {"url": address}))
     click.echo(f"repo:{entry['name']} is listed in {path}; `huginn refresh` ingests it")
+    if address.startswith("/") and not Path(address).is_dir():
+        click.echo(f"there is no folder {address} here yet", err=True)
     return 0
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from search import embedded
+from search import embedded, service_start
 from search.errors import UsageError
+from search.service_place import place_of
 from search.settings import Settings, load_settings
 
 
@@ -25,8 +26,11 @@ def start(*, foreground: bool) -> int:
 
 
 def stop() -> int:
-    """Stops the embedded server; fine if none runs."""
-    stopped = embedded.stop(_embedded_settings())
+    """Stops the embedded server, and the look-up service that would start it again."""
+    settings = _embedded_settings()
+    if service_start.stop(place_of(None)):
+        click.echo("the look-up service has ended")
+    stopped = embedded.stop(settings)
     click.echo("stopped" if stopped else "nothing to stop: no Weaviate of Huginn's own is running")
     return 0
 

@@ -70,7 +70,8 @@ def main(config: Path | None, port: int | None = None) -> int:
     from search.config_file import look_up_seconds
     from search.settings import load_settings
 
-    token = token_in(load_settings(config).data_dir.expanduser())
+    folder = load_settings(config).data_dir.expanduser()
+    token = token_in(folder)
 
     def ask(command: str, arguments: dict[str, Any]) -> dict[str, Any]:
         seconds = look_up_seconds(config)
@@ -85,7 +86,8 @@ def main(config: Path | None, port: int | None = None) -> int:
                 f"{HOST}:{port}: {taken.strerror}. Give another --port."
             ) from taken
         port = listening.getsockname()[1]
-        say(f"look-ups on http://{HOST}:{port}/ (description there; token in {TOKEN_FILE})")
+        say(f"look-ups on http://{HOST}:{port}/ (description there)")
+        say(f"token in {folder / TOKEN_FILE}")
         settings = uvicorn.Config(
             application(ask, token, port),
             log_level="warning",

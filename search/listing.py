@@ -99,6 +99,13 @@ class RepositorySettings(BaseModel):
 
     _address = field_validator("url")(checked_address)
 
+    @field_validator("name")
+    @classmethod
+    def _is_no_way_up(cls, value: str) -> str:
+        if any(part.strip(".") == "" for part in value.split("/")):
+            raise ValueError("has a part that is empty or only dots: leave it out")
+        return value
+
     @field_validator("branch")
     @classmethod
     def _is_branch_name(cls, value: str | None) -> str | None:

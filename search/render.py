@@ -18,6 +18,7 @@ def passage(found: Passage, look: Look, *, mark: str, terms: Sequence[str] = ())
     if about:
         yield INDENT + look.dim(about)
     yield from _address(citation, look)
+    yield INDENT + look.dim(one_line(f"id {found['id']}"))
     for text in _texts(found):
         yield from body(text, look, prefix=INDENT, terms=terms)
     for other in found.get("also", ()):

@@ -116,7 +116,7 @@ def _source(found: Document, look: Look) -> str:
 def _doctor(document: Document, look: Look) -> Iterator[str]:
     for problem in document["problems"]:
         yield one_line(f"problem: {problem}")
-    if not document["problems"]:
+    if not document["problems"] and not document["unavailable"]:
         yield "Everything is well."
     server, collection, model = (document[name] for name in ("server", "collection", "model"))
     yield one_line(f"server: Weaviate {server['version']}" if server["ready"] else "server: none")

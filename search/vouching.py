@@ -11,13 +11,16 @@ DEAD_AFTER = timedelta(hours=1)
 
 def why_unavailable(record: SourceRecord | None, now: datetime | None = None) -> str | None:
     """The reason, with what to do; None for a source that is as its last run left it."""
+    moment = now or datetime.now(UTC)
     if record is None or (record.last_success is None and record.state != "failed"):
+        if record and record.state == "refreshing" and not _is_old(record.last_attempt, moment):
+            return "its first run is on its way: what is held so far is looked through"
         return "not ingested yet: run `huginn refresh`"
     if record.state == "failed":
         return f"the last run failed: {record.reason}"
     if record.state == "deleting":
         return "a run that was deleting has not ended: run `huginn refresh`"
-    if record.state == "refreshing" and _is_old(record.last_attempt, now or datetime.now(UTC)):
+    if record.state == "refreshing" and _is_old(record.last_attempt, moment):
         return "its last run has not ended: run `huginn refresh`"
     return None
 

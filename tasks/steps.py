@@ -2,6 +2,7 @@
 
 from search.errors import HuginnError
 from tasks import commit, discover, discover_rooms, removal, repos, rooms
+from tasks.adapters.git_mirror import forget_mirrors
 from tasks.bootstrap import open_repo, open_room, open_store, room_admission_version
 from tasks.domain.acknowledgement import Acknowledgement, Counts
 from tasks.room_records import note_refused
@@ -81,7 +82,10 @@ def remove_source(source: str) -> Counts:
     """Removes a source that is no longer listed; gives what was deleted."""
     settings, _ = run_settings()
     with open_store(settings) as store:
-        return removal.remove(store, source).counts
+        counts = removal.remove(store, source).counts
+    if source.startswith("repo:"):
+        forget_mirrors(settings.cache_dir / "mirrors", source.removeprefix("repo:"))
+    return counts
 
 
 @effect("refuse:{room}")

@@ -25,12 +25,25 @@ _PART = ".part"
 _SHA256_LENGTH = 64
 
 
+def forget_mirrors(folder: Path, name: str) -> int:
+    """Deletes the mirrors of what was listed under ``name`` on this machine; how many."""
+    form = re.compile(rf"{re.escape(_plain(name))}-[0-9a-f]{{12}}\.git(?:{re.escape(_PART)}.*)?")
+    found = [each for each in folder.glob("*.git*") if form.fullmatch(each.name)]
+    for each in found:
+        shutil.rmtree(each, ignore_errors=True)
+    return len(found)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name)
+
+
 class Mirror:
     """The mirror of the repository of ``git``, below ``folder``; ``fresh`` once made here."""
 
     def __init__(self, folder: Path, git: GitRunner) -> None:
         digest = hashlib.sha256(git.address.encode("utf-8", "surrogateescape")).hexdigest()[:12]
-        self._stem = f"{re.sub(r'[^A-Za-z0-9._-]+', '-', git.name)}-{digest}"
+        self._stem = f"{_plain(git.name)}-{digest}"
         self._folder = folder
         self._git = git
         self.path = folder / f"{self._stem}.git"

@@ -1,6 +1,7 @@
 """Repositories through the whole DAG: real git, real Prefect, real model, real Weaviate."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -201,7 +202,11 @@ def test_an_unlisted_repository_is_hidden_at_once_and_removed_by_the_next_refres
     community.unlist("core")
     assert {hit.source for hit in community.search("ravens").hits} == {"repo:guide", "repo:core-ui"}
     assert community.passages("repo:core") != {}
+    mirrors = community.folder / "cache" / "mirrors"
+    before = {each.name for each in mirrors.glob("*.git")}
     assert community.refresh()["repo:core"].result == "removed"
+    (gone,) = before - {each.name for each in mirrors.glob("*.git")}
+    assert re.fullmatch(r"core-[0-9a-f]{12}\.git", gone)
     assert community.passages("repo:core") == {}
     assert community.record("repo:core") is None
     assert community.passages("repo:core-ui") != {}

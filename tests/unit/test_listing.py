@@ -172,3 +172,14 @@ def test_an_unknown_or_overlong_setting_of_a_repository_is_named(
     config.write_text(f'[[repositories]]\nname = "thing"\n{repository}\n')
     with pytest.raises(SettingsError, match=r"repositories\.0\.(unknown|label)"):
         load_settings(config)
+
+
+@pytest.mark.parametrize("name", ["a/../b", "a/./b", "a/..", "a//b", "a/"])
+def test_a_name_with_a_part_that_leads_up_or_nowhere_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="empty or only dots"):
+        RepositorySettings(name=name, url="/srv/one")
+
+
+@pytest.mark.parametrize("name", ["a.b", "a/b.c", "a/.b", "3.0"])
+def test_dots_in_a_name_are_fine(name: str) -> None:
+    assert RepositorySettings(name=name, url="/srv/one").name == name

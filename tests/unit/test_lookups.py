@@ -199,6 +199,12 @@ VOUCHED = [
     ),
     pytest.param(replace(AT, state="deleting"), "deleting", "stale", id="deleting"),
     pytest.param(replace(NEVER, state="refreshing"), "not ingested yet", "stale", id="first-run"),
+    pytest.param(
+        replace(NEVER, state="refreshing", last_attempt=datetime.now(UTC)),
+        "its first run is on its way",
+        "stale",
+        id="first-run-now",
+    ),
     pytest.param(replace(NEVER, state="new"), "not ingested yet", "stale", id="new"),
 ]
 

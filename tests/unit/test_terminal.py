@@ -89,6 +89,7 @@ def test_a_file_is_shown_with_rank_place_link_and_every_line_of_its_text() -> No
         "  1. one docs/a.md:3-9 @ cccccccccccc",
         "     The first · Keys › Rotation",
         "     https://git.example.org/one/blob/c/docs/a.md#L3-L9",
+        "     id id-1",
         "     │ first line",
         "     │     second line",
         "",
@@ -110,6 +111,7 @@ def test_a_commit_is_shown_with_author_and_time() -> None:
     assert plain(found(hit)) == [
         "  1. one dddddddddddd",
         "     Ada Lovelace · 2026-01-02 03:04 UTC · stale",
+        "     id id-1",
         "     │ Fix it",
         "",
     ]
@@ -120,6 +122,7 @@ def test_a_window_is_shown_with_its_room_its_senders_and_who_said_what_when() ->
         "  1. #project:example.org",
         "     @ada:example.org, @bob:example.org · 2026-01-02 12:00 – 12:30 UTC · edited",
         "     https://matrix.to/#/!room:example.org/$one",
+        "     id id-1",
         "     │ 12:00 ada: Rotate it.",
         "     │ 12:30 bob: Which key?",
         "     │ This?",
@@ -155,6 +158,14 @@ def test_the_words_of_the_question_are_marked_whole_in_any_case_and_in_identifie
     (line,) = body(text, Look(styled=True), prefix="", terms=["ROTATE key it"])
     marked = re.findall(r"\x1b\[1;4m(.*?)\x1b\[0m", line)
     assert marked == ["rotate", "key", "key"]
+
+
+def test_all_is_well_only_where_every_source_can_be_vouched_for() -> None:
+    well = DOCTOR | {"problems": [], "unavailable": []}
+    assert plain(well)[0] == "Everything is well."
+    lines = plain(well | {"unavailable": [{"source": "repo:two", "reason": "gone"}]})
+    assert "Everything is well." not in lines
+    assert lines[-1] == "unavailable: repo:two: gone"
 
 
 def test_words_of_grammar_are_marked_only_where_nothing_else_was_asked() -> None:
