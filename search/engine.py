@@ -67,8 +67,10 @@ class Engine:
                 self._models[model] = embedding.Embedder(chosen, self._progress)
             return self._models[model]
 
-    def warm_up(self) -> None:
+    def warm_up(self) -> bool:
         """Does what the first look-up would wait for: the server, the connection, the model.
+
+        False before the first refresh: there is nothing to be warm for.
 
         Raises:
             HuginnError: one of them cannot be had; the next look-up will say the same.
@@ -76,10 +78,11 @@ class Engine:
         try:
             meta = self.look_up(lambda reader: reader.resolve().meta)
         except CollectionMissing:
-            return
+            return False
         from search.lookups import model_of
 
         model_of(meta, self.settings, self.embedder).embed(["warm"], "query")
+        return True
 
     def close(self) -> None:
         """Closes the connection; a look-up afterwards opens another."""

@@ -48,6 +48,8 @@ class Service:
         self.engine = Engine(settings, self.say)
         self._idle_seconds = settings.search.idle_timeout
         self._state = "starting"
+        self._warm = False
+        self._lock = threading.Lock()
         self._ready_since = 0.0
         self._said: list[str] = []
         self._ended = threading.Event()
@@ -71,14 +73,31 @@ class Service:
 
     def warm_up(self) -> None:
         """Load what look-ups need. What cannot be had is told by the look-up that needs it."""
+        warm = True
         try:
-            self.engine.warm_up()
+            warm = self.engine.warm_up()
         except HuginnError as error:
             log(f"{type(error).__name__} while warming up")
         except Exception as error:  # noqa: BLE001  # a look-up runs into it again and tells
             log(f"{type(error).__name__} while warming up, a bug")
         self._ready_since = time.monotonic()
+        self._warm = warm
         self._state = "ready"
+
+    def is_ready(self) -> bool:
+        """Whether a look-up is answered at once; the model is loaded once there is a collection."""
+        with self._lock:
+            if self._state == "ready" and not self._warm and self._has_collection():
+                self._state = "starting"
+                threading.Thread(target=self.warm_up, daemon=True).start()
+            return self._state == "ready"
+
+    def _has_collection(self) -> bool:
+        try:
+            self.engine.look_up(lambda reader: reader.resolve())
+        except HuginnError:
+            return False
+        return True
 
     def run(self) -> None:
         """Listens until the end is asked for or nothing was asked for long enough."""

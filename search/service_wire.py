@@ -39,6 +39,9 @@ class Service(Protocol):
     def answer(self, command: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The document of a look-up; raises ``UsageError`` and other ``HuginnError``."""
 
+    def is_ready(self) -> bool:
+        """Whether it answers look-ups now; if not, it will soon."""
+
     def status(self) -> dict[str, Any]:
         """State, process and what was said while it started."""
 
@@ -122,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
             message = "The service is older than its caller's code or settings. Start it anew."
             self._fail(HTTPStatus.CONFLICT, "stale", message)
             return
-        if service.status()["state"] != "ready":
+        if not service.is_ready():
             self._fail(HTTPStatus.SERVICE_UNAVAILABLE, "starting", "It is starting. Ask again.")
             return
         try:

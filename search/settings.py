@@ -19,6 +19,7 @@ from pydantic import (
     Field,
     SecretStr,
     ValidationError,
+    ValidationInfo,
     field_validator,
 )
 from pydantic_settings import (
@@ -73,6 +74,14 @@ class WeaviateSettings(_Section):
     start_timeout: float = Field(default=120, gt=0)
 
     _paths = field_validator("writer_key_file", "reader_key_file", "binary")(expanded)
+
+    @field_validator("grpc_url")
+    @classmethod
+    def _is_another_port(cls, value: str | None, info: ValidationInfo) -> str | None:
+        url = info.data.get("url")
+        if value and url and urlsplit(value).netloc == urlsplit(url).netloc:
+            raise ValueError("is the same as url: name the port of Weaviate's gRPC, often 50051")
+        return value
 
     @field_validator("url", "grpc_url")
     @classmethod

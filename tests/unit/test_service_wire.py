@@ -32,6 +32,9 @@ class FakeService:
     def answer(self, command: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return self.answering(command, arguments)
 
+    def is_ready(self) -> bool:
+        return self.state == "ready"
+
     def status(self) -> dict[str, Any]:
         return {"state": self.state, "pid": 1, "said": []}
 

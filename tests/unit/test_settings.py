@@ -287,3 +287,9 @@ def test_a_tilde_means_the_users_home(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_server_without_host_or_port_number_is_refused(url: str) -> None:
     write(f"[weaviate]\nurl = '{url}'")
     assert refusal().field == "weaviate.url"
+
+
+def test_one_port_for_both_of_weaviates_protocols_is_refused() -> None:
+    write("[weaviate]\nurl = 'https://w.example.org:443'\ngrpc_url = 'https://w.example.org:443'")
+    with pytest.raises(SettingsError, match=r"grpc_url.*is the same as url"):
+        load_settings()
