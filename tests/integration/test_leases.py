@@ -56,7 +56,7 @@ def claims(community: Community) -> list[Claim]:
 
 @pytest.fixture
 def listed(community: Community, monkeypatch: pytest.MonkeyPatch) -> Community:
-    monkeypatch.setenv("HUGINN_LEASE_SECONDS", "5")
+    monkeypatch.setenv("HUGINN_LEASE_SECONDS", "8")
     community.repository("one").commit({"a.md": "Words of one.\n"})
     community.refresh()
     return community
@@ -83,7 +83,7 @@ def test_a_living_machines_source_is_left_to_it(listed: Community, tmp_path: Pat
         held_elsewhere(listed, tmp_path / "elsewhere", "repo:one"),
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr("tasks.alone.WAIT_SECONDS", 12.0)  # longer than the lease
+        patch.setattr("tasks.alone.WAIT_SECONDS", 20.0)  # longer than the lease
         outcome = listed.refresh()["repo:one"]
     assert outcome.result == "failed"
     assert "another run is still at work on it" in (outcome.reason or "")
@@ -115,7 +115,7 @@ def test_a_run_whose_lease_is_gone_deletes_nothing_and_moves_no_cursor(listed: C
 def test_the_lease_is_kept_for_longer_than_its_length(listed: Community) -> None:
 
     with listed.configured(), alone("repo:one"):
-        time.sleep(7)
+        time.sleep(10)
         owned("repo:one")
         (claim,) = claims(listed)
         assert claim.beat >= 3
