@@ -1,13 +1,14 @@
 """``huginn up``, ``down`` and ``status``."""
 
 import json
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
 import click
 
 from search import embedded, service_start
-from search.errors import UsageError
+from search.errors import HuginnError, UsageError
 from search.service_place import place_of
 from search.settings import Settings, load_settings
 
@@ -28,8 +29,9 @@ def start(*, foreground: bool) -> int:
 def stop() -> int:
     """Stops the embedded server, and the look-up service that would start it again."""
     settings = _embedded_settings()
-    if service_start.stop(place_of(None)):
-        click.echo("the look-up service has ended")
+    with suppress(HuginnError):  # where it can have no place there is none
+        if service_start.stop(place_of(None)):
+            click.echo("the look-up service has ended")
     stopped = embedded.stop(settings)
     click.echo("stopped" if stopped else "nothing to stop: no Weaviate of Huginn's own is running")
     return 0
