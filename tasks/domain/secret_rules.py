@@ -59,7 +59,7 @@ _ASSIGNED = r"""
       | > (?=[^<>\s]{4,200}</) )
     [*_]{0,2} [ \t]{0,8}
     (?: \r?\n [ \t]{0,8} (?=\S{0,200}?[0-9]) (?=\S{0,200}?[A-Za-z])
-      (?=\S{4,512}(?<!:)[ \t]{0,80}\r?$) )?
+      (?![\w-]{2,40}=) (?=[^\s"'`<>]{4,512}(?<!:)[ \t]{0,80}\r?$) )?
 """
 # The bare value is taken whole by a look-ahead and a reference to it: before Python 3.11.5 a
 # possessive repeat whose inside can backtrack ends in the wrong place (python/cpython#106052).
