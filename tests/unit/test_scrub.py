@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.adapters.scrubbing import BetterleaksScrubber
@@ -454,7 +454,6 @@ def test_no_secret_survives_anywhere_in_other_text(
 def test_text_without_secrets_stays_as_it_is(lines: list[str]) -> None:
     text = "\n\n".join(lines)
     assert SCRUBBER.scrub([text])[0].text == text
-    assume(not any(line.rstrip().endswith((":", "=")) for line in lines))  # the next is its value
     assert [result.text for result in SCRUBBER.scrub_together(lines)] == lines
 
 
