@@ -52,14 +52,16 @@ def lowered(text: str) -> str:
 
 
 # ``name`` then an assignment then the value, quoted or bare; quotes may be escaped (JSON in code).
-# A value on the next line stands alone there, has letters and digits, and is no name of more.
+# A value on the next line stands alone there, has letters and digits, and is nothing else that
+# people send in a line of its own: another assignment, a call, an address, an id of Matrix.
 _ASSIGNED = r"""
     (?P<closing>["'`\])*_\\]{0,4}) [ \t]{0,8}
     (?: :[ ]?[A-Za-z_][\w.\[\]|]{0,40}[ ]?=(?=[ ]?["']) | => | := | : (?!:) | = (?!=)
       | > (?=[^<>\s]{4,200}</) )
     [*_]{0,2} [ \t]{0,8}
     (?: \r?\n [ \t]{0,8} (?=\S{0,200}?[0-9]) (?=\S{0,200}?[A-Za-z])
-      (?![\w-]{2,40}=) (?=[^\s"'`<>]{4,512}(?<!:)[ \t]{0,80}\r?$) )?
+      (?! [\w-]{2,40}= | [a-z]{1,20}:// | [!$][\w-]{43}\b | [@\#!$][^\s:]{1,255}:[\w.-] )
+      (?=[^\s"'`<>()]{4,512}(?<!:)[ \t]{0,80}\r?$) )?
 """
 # The bare value is taken whole by a look-ahead and a reference to it: before Python 3.11.5 a
 # possessive repeat whose inside can backtrack ends in the wrong place (python/cpython#106052).

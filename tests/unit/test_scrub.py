@@ -399,6 +399,10 @@ def test_a_value_on_the_line_or_message_after_its_name_is_taken_out(label: str, 
         "password:\nsee the page v2 of it",
         "the token:\n\nhT7kq9Lm2xhT7kq9Lm2x",
         "<label for='password'>Password</label>",
+        "password:\nreset_password(user1)",
+        "password:\nsize=Large1big2",
+        *(f"{label}\n{text}" for label in ("password: ", "api_key:") for text in CLEAN.values()),
+        "password:\n#dev2:example.org",
     ],
 )
 def test_the_line_after_a_name_stays_when_it_is_no_value(text: str) -> None:
