@@ -201,6 +201,8 @@ def doctor(context: click.Context, config: Path | None, as_json: bool) -> None:
 
         output = {"as_jsonl": False, "timeout": None, "no_serve": True, "no_pager": False}
         look_up("doctor", {"as_json": as_json, "config": config, **output})
+    if as_json or config is not None:
+        raise click.UsageError(f"Give the options after {context.invoked_subcommand}.")
 
 
 @doctor.command("matrix")

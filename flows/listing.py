@@ -13,7 +13,7 @@ from search.config_file import CONFIG_NAME, config_path
 from search.connection import connect
 from search.errors import CollectionMissing, HuginnError, UsageError
 from search.ledger import Journal, SourceRecord
-from search.listing import RepositorySettings, checked_address
+from search.listing import RepositorySettings, checked_address, is_local
 from search.presentation import printable
 from search.reader import Reader
 from search.settings import Settings
@@ -68,7 +68,7 @@ def add(entry: Mapping[str, Any]) -> int:
         click.echo(f"{here.source}, the repository you stand in, is listed too")
     sources_file.replace(path, sources_file.with_entry(text, dict(entry) | {"url": address}))
     click.echo(f"repo:{entry['name']} is listed in {path}; `huginn refresh` ingests it")
-    if address.startswith("/") and not Path(address).is_dir():
+    if is_local(address) and not Path(address.removeprefix("file://")).is_dir():
         click.echo(f"there is no folder {address} here yet", err=True)
     return 0
 

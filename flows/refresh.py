@@ -11,7 +11,7 @@ from tasks.runtime import State, flow
 from tasks.steps import (
     discover_sources,
     find_rooms,
-    mark_failed,
+    mark_unavailable,
     reason_of,
     remove_source,
     settle_rooms,
@@ -54,9 +54,9 @@ def _rooms(*, allow_mass_delete: bool) -> list[Outcome]:
     for source, reason in found.gone.items():
         removed = outcome_of(source, remove_one(source, return_state=True))
         outcomes.append(replace(removed, reason=removed.reason or reason))
+    if found.unavailable:
+        mark_unavailable(found.unavailable)
     for source, reason in found.unavailable.items():
-        with alone(source):
-            mark_failed(source, reason)
         outcomes.append(Outcome(source, "failed", reason=reason))
     if found.reached is not None:
         settle_rooms(found.reached)

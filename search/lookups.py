@@ -91,16 +91,16 @@ def search(
         vectors = model.embed(query.texts, "query")
         chosen = selection(query.scope, ground.asked.sources)
         name = ground.resolved.name
+        several = len(query.texts) > 1  # which find the same passages: what is shown is read once
 
         def ask(text: str, vector: Sequence[float]) -> list[Candidate]:
-            return reader.hybrid(name, text, vector, chosen, whole=len(query.texts) == 1)
+            return reader.hybrid(name, text, vector, chosen, whole=not several)
 
         def read(ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
             found = reader.passages(name).by_ids(ids)
             return {identifier: stored.properties for identifier, stored in found.items()}
 
         rankings = _together(ask, query.texts, vectors)
-        several = len(rankings) > 1  # which find the same passages: their text is read once
         hits = hits_of(query, rankings, ground.asked.sources, moment, read if several else None)
         return Answer(query, hits, ground.unavailable, clipped, ground.looked_in)
 

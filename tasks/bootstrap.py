@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from search.analysis import ANALYSIS_VERSION
@@ -31,8 +31,8 @@ from tasks.domain.rooms import RoomRules
 from tasks.domain.segments import GAP, MODULUS
 from tasks.domain.windows import WINDOW_RULES
 from tasks.errors import ChatNotSet, SourceNotListed
-from tasks.lease import idle, owned
-from tasks.locks import lock_of
+from tasks.lease import owned
+from tasks.locks import idle
 from tasks.ports import Scrubber
 from tasks.progress import listener
 from tasks.room_context import ChatContext, RoomContext
@@ -56,12 +56,11 @@ def open_windows(settings: Settings) -> Iterator[tuple[Store, WindowIndex]]:
     with connect(settings, "writer", listener().say) as client:
         collection = _collection(settings, client)
         alias = settings.weaviate.collection
-        ledger = WeaviateLedger(client, alias, collection)
         store = Store(
             WeaviatePassageWriter(client, collection),
-            ledger,
+            WeaviateLedger(client, alias, collection),
             owned,
-            lambda source: idle(ledger, source, lock_of(settings, source)),
+            partial(idle, settings),
         )
         yield store, WeaviateWindowIndex(client, collection)
 

@@ -1,5 +1,6 @@
 """The cursor commit: the only code that moves a cursor forward, and only on an acknowledgement."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -9,6 +10,7 @@ from tasks.domain.acknowledgement import Acknowledgement, added
 from tasks.domain.cursors import restarted
 from tasks.domain.room_cursors import unheld
 from tasks.errors import CursorMoved, LeaseLost
+from tasks.lease import claimed
 from tasks.room_records import mark_applied
 from tasks.room_unfinished import forget_unfinished
 
@@ -72,3 +74,12 @@ def distrusted(record: SourceRecord) -> SourceRecord:
 def mark_failed(store: Store, source: str, reason: str) -> None:
     """Notes why a source's run failed; its cursor stays where it was."""
     store.ledger.put(store.ledger.record(source).failed(reason))
+
+
+def mark_unavailable(store: Store, reasons: Mapping[str, str]) -> None:
+    """The same for sources that no run could begin on; one that another works on is its to mark."""
+    busy = claimed(store.ledger)
+    for source, reason in reasons.items():
+        with store.idle(source) as idle:
+            if idle and source not in busy:
+                mark_failed(store, source, reason)

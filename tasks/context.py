@@ -15,8 +15,8 @@ class Store:
     """The write side's view of Weaviate.
 
     ``owned`` raises ``LeaseLost`` if this run may no longer delete of a source or move its cursor
-    (spec 2.6). ``idle`` tells for its block whether no run is at work on a source, and lets none
-    of this machine begin.
+    (spec 2.6). ``idle`` tells for its block whether no run of this machine is at work on a
+    source, and lets none begin.
     """
 
     writer: PassageWriter

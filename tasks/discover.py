@@ -11,6 +11,7 @@ from tasks.adapters.git_places import identity
 from tasks.adapters.repositories import GitRepository
 from tasks.bootstrap import admission_version, open_store, rules_version
 from tasks.context import Store
+from tasks.lease import claimed
 from tasks.repos import is_current
 from tasks.settings import run_settings
 
@@ -40,7 +41,12 @@ def discover() -> Discovered:
     settings, own_list = run_settings()
     with open_store(settings) as store:
         records = store.ledger.records()
-        fresh = [each for each in settings.repositories if _is_fresh(each, settings, store)]
+        busy = claimed(store.ledger)
+        fresh = [
+            each
+            for each in settings.repositories
+            if each.source not in busy and _is_fresh(each, settings, store)
+        ]
     listed = {each.source for each in settings.repositories}
     known = {source for source in records if source.startswith("repo:")}
     return Discovered(

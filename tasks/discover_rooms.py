@@ -12,6 +12,7 @@ from tasks.bootstrap import open_chat, open_store
 from tasks.chat_ports import News, Standing
 from tasks.domain.rooms import Refused, refused_by_name
 from tasks.errors import ChatNotSet, OtherReader, SourceNotListed, WrongReader
+from tasks.lease import claimed
 from tasks.ports import Ledger
 from tasks.room_admission import UNSURE, admitted
 from tasks.room_context import ChatContext
@@ -70,7 +71,7 @@ def discover(chat: ChatContext) -> RoomsFound:
     standing = chat.known_homeserver.standing()
     reader = _same_reader(chat, settings, standing)
     news = chat.known_homeserver.news(reader.since)
-    found = _Discovery(chat, settings, standing, news, records).found()
+    found = _Discovery(chat, settings, standing, news, records, claimed(ledger)).found()
     since = news.next if found.nothing_to_do else reader.since
     put_reader(ledger, ReaderRecord(reader.identity, since, news.next))
     return found
@@ -130,6 +131,7 @@ class _Discovery:
     standing: Standing
     news: News
     records: dict[str, SourceRecord]
+    busy: set[str]
     entries: list[JournalEntry] = field(default_factory=list)
     result: RoomsFound = field(default_factory=RoomsFound)
 
@@ -162,7 +164,7 @@ class _Discovery:
             refused = refused_by_name(
                 room, [record.alias, *aliases], self.standing, self.chat.rules
             )
-            if refused is None and self._fresh(record):
+            if refused is None and source not in self.busy and self._fresh(record):
                 return
         verdict = admitted(self.chat.room(room), self.standing)
         if not isinstance(verdict, Refused):

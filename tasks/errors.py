@@ -100,7 +100,7 @@ class LeaseLost(TransientError):
     def __init__(self, source: str) -> None:
         super().__init__(
             f"{source}: this run was out of touch for too long, and another may be at work on it. "
-            "Nothing more was deleted and the cursor stays; run `huginn refresh` again."
+            "It does no more; the next `huginn refresh` looks at all of the source."
         )
         self.source = source
 

@@ -9,12 +9,10 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from pathlib import Path
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Self
 
 from search.errors import HuginnError
-from search.locking import StillHeld, locked
 from tasks.domain.leases import BEATS, SURE, Claim, Watch
 from tasks.errors import LeaseLost, SourceBusy
 from tasks.ports import Ledger
@@ -47,8 +45,6 @@ class Held:
         self._over.set()
         self._thread.join()
         _held.pop(self._claim.source, None)
-        with suppress(HuginnError), self._opened() as ledger:  # it would end by itself
-            ledger.forget_document(CLAIM, self._claim.key)
 
     @property
     def is_sure(self) -> bool:
@@ -85,16 +81,9 @@ def owned(source: str) -> None:
         raise LeaseLost(source)
 
 
-@contextmanager
-def idle(ledger: Ledger, source: str, lock: Path) -> Iterator[bool]:
-    """Whether no run is at work on ``source``; none of this machine begins during the block."""
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(locked(lock, timeout=0))
-        except StillHeld:
-            yield False
-        else:
-            yield all(each.source != source for each in _claims(ledger))
+def claimed(ledger: Ledger) -> set[str]:
+    """The sources that a run, perhaps a dead one, has a claim on."""
+    return {each.source for each in _claims(ledger)}
 
 
 @contextmanager
@@ -125,8 +114,12 @@ def leased(
             if watch.clock() > deadline:
                 raise SourceBusy(claim.source)
             sleep(random.uniform(0.2, 1.5))  # noqa: S311  # so that two do not keep meeting
-    with Held(opened, claim, watch):
-        yield
+        try:
+            with Held(opened, claim, watch):
+                yield
+        finally:
+            with suppress(HuginnError):  # it would end by itself
+                ledger.forget_document(CLAIM, claim.key)
 
 
 def _taken(ledger: Ledger, claim: Claim, watch: Watch) -> bool:

@@ -107,6 +107,14 @@ def mark_failed(source: str, reason: str) -> None:
         commit.mark_failed(store, source, reason)
 
 
+@effect("mark_unavailable")
+def mark_unavailable(reasons: dict[str, str]) -> None:
+    """Notes in the ledger why sources could not be looked at."""
+    settings, _ = run_settings()
+    with open_store(settings) as store:
+        commit.mark_unavailable(store, reasons)
+
+
 def reason_of(error: BaseException) -> str:
     """Why something failed, without a word that could be somebody's text (spec 7.3)."""
     if isinstance(error, HuginnError):

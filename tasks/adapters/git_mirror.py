@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from search.listing import is_local
+from search.locking import locked
 from tasks.adapters.git_errors import MirrorDamaged
 from tasks.adapters.git_runner import GitRunner
 from tasks.errors import RepositoryBusy, RepositoryUnreadable
@@ -25,13 +26,12 @@ _PART = ".part"
 _SHA256_LENGTH = 64
 
 
-def forget_mirrors(folder: Path, name: str) -> int:
-    """Deletes the mirrors of what was listed under ``name`` on this machine; how many."""
-    form = re.compile(rf"{re.escape(_plain(name))}-[0-9a-f]{{12}}\.git(?:{re.escape(_PART)}.*)?")
-    found = [each for each in folder.glob("*.git*") if form.fullmatch(each.name)]
-    for each in found:
-        shutil.rmtree(each, ignore_errors=True)
-    return len(found)
+def forget_mirrors(folder: Path, name: str) -> None:
+    """Deletes this machine's mirrors of what was listed under ``name``, whatever its address."""
+    form = re.compile(rf"{re.escape(_plain(name))}-[0-9a-f]{{12}}\.git")
+    for mirror in [each for each in folder.glob("*.git") if form.fullmatch(each.name)]:
+        with locked(mirror.with_suffix(".lock")):
+            shutil.rmtree(mirror, ignore_errors=True)
 
 
 def _plain(name: str) -> str:

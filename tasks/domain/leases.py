@@ -15,9 +15,6 @@ from typing import Self
 
 from search.ledger import known_fields
 
-LEASE_SECONDS = 120.0
-"""A run that gives no sign of life for so long is taken for dead."""
-
 BEATS = 5
 """Signs of life in the length of a lease."""
 
@@ -64,13 +61,14 @@ class Claim:
 class Watch:
     """What one run sees of the others' claims; ``clock`` gives seconds and never goes back.
 
-    A run watches only while it holds the lock of its own data folder: a claim of the same ``host``
-    is of a run that is dead.
+    ``seconds`` is the lease's length (``lease_seconds``): a run that gives no sign of life for so
+    long is taken for dead. A run watches only while it holds the lock of its own data folder: a
+    claim of the same ``host`` is of a run that is dead.
     """
 
     host: str
     clock: Callable[[], float]
-    seconds: float = LEASE_SECONDS
+    seconds: float
     _seen: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def living(self, claims: Iterable[Claim]) -> list[Claim]:

@@ -15,7 +15,7 @@ from search.matrix_listing import MatrixSettings
 from search.settings import Settings
 from tasks import rooms
 from tasks.chat_ports import Homeserver, WindowIndex
-from tasks.commit import commit, mark_failed
+from tasks.commit import commit, mark_failed, mark_unavailable
 from tasks.context import Store
 from tasks.discover_rooms import RoomsFound, discover, settled
 from tasks.domain.acknowledgement import Acknowledgement
@@ -243,8 +243,7 @@ class RoomWork:
                     raise
         for source in found.gone:
             remove(self.chat.store, source)
-        for source, reason in found.unavailable.items():
-            mark_failed(self.chat.store, source, reason)
+        mark_unavailable(self.chat.store, found.unavailable)
         if found.reached is not None:
             settled(self.chat.store.ledger, found.reached)
         return found

@@ -219,3 +219,17 @@ def test_the_examples_of_help_stand_in_lines_of_their_own(
 ) -> None:
     shown = CliRunner().invoke(command, ["--help"]).output
     assert line in [each.strip() for each in shown.splitlines()]
+
+
+@pytest.mark.parametrize("option", [["--json"], ["--config", "huginn.toml"]])
+def test_options_of_doctor_before_its_command_are_refused(option: list[str]) -> None:
+    result = run("doctor", *option, "matrix")
+    assert result.exit_code == 2
+    assert "Give the options after matrix." in result.output
+
+
+def test_a_folder_that_is_not_there_is_listed_and_told() -> None:
+    result = run("sources", "add", "later", "/nowhere/to/be/seen")
+    assert result.exit_code == 0
+    assert "there is no folder /nowhere/to/be/seen here yet" in result.stderr
+    assert "no folder" not in run("sources", "add", "far", "https://git.example.org/far").output

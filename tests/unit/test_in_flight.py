@@ -9,12 +9,14 @@ import pytest
 from search.errors import ServerUnavailable
 from search.passage import Passage
 from tasks import in_flight, removal, repo_files, repos, rooms
-from tasks.commit import commit
+from tasks.commit import commit, mark_unavailable
 from tasks.context import Store
 from tasks.discover_rooms import discover
 from tasks.domain.acknowledgement import Acknowledgement
+from tasks.domain.leases import Claim
 from tasks.domain.purges import Purge
 from tasks.errors import LeaseLost
+from tasks.lease import CLAIM
 from tasks.ports import Vectors
 from tasks.purge import delete_now
 from tasks.repo_plan import Plans
@@ -65,6 +67,15 @@ class TornWriter(FakePassageWriter):
             raise ServerUnavailable("it died")
 
 
+def died(run: Callable[[], object]) -> bool:
+    """Whether the store died in the run."""
+    try:
+        run()
+    except ServerUnavailable:
+        return True
+    return False
+
+
 def torn(work: Work | RoomWork) -> TornWriter:
     writer = TornWriter(work.writer.held, now=work.writer.now, times=work.writer.times)
     work.writer = writer
@@ -81,12 +92,9 @@ def test_a_repository_is_as_after_a_clean_run_wherever_the_store_died_in_it() ->
         work.finish()
         work.source.commit({"a.md": page("other"), "b.md": None, "g.md": page("g")})
         writer.dies = deaths
-        try:
-            work.finish()
-        except ServerUnavailable:
-            deaths += 1
-        else:
+        if not died(work.finish):
             break
+        deaths += 1
         assert writer.torn
         work.finish()
         assert writer.torn == set()
@@ -115,12 +123,9 @@ def test_a_room_is_as_after_a_clean_run_wherever_the_store_died_in_it(change: st
         else:
             work.community.send(room, "bob", "late " * 4, at(0.5))
         writer.dies = deaths
-        try:
-            work.refresh()
-        except ServerUnavailable:
-            deaths += 1
-        else:
+        if not died(work.refresh):
             break
+        deaths += 1
         assert writer.torn
         work.refresh()
         assert writer.torn == set()
@@ -260,3 +265,17 @@ def test_a_source_that_another_run_is_at_work_on_is_not_noted_as_fresh() -> None
     found = discover(replace(chat, store=busy))
     assert (found.due, found.unchanged) == ([room], [])
     assert work.record(room) == before
+
+
+def test_a_source_that_another_machine_claims_is_neither_fresh_nor_marked_unavailable() -> None:
+    work = RoomWork()
+    room = work.room("cyd")
+    work.community.send(room, "ada", "ravens", at(0))
+    work.refresh()
+    before = work.record(room)
+    claim = Claim(before.source, "run", "elsewhere")
+    work.ledger.put_document(CLAIM, claim.as_json(), claim.key)
+    assert discover(work.chat).due == [room]
+    mark_unavailable(work.chat.store, {before.source: "not told", "chat:!other": "not told"})
+    assert work.record(room) == before
+    assert work.ledger.record("chat:!other").state == "failed"

@@ -3,16 +3,22 @@
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from search.errors import ServerUnavailable
+from search.locking import locked
+from search.settings import Settings
+from tasks.alone import _host
 from tasks.domain.leases import Claim, Watch
 from tasks.errors import LeaseLost, SourceBusy
 from tasks.lease import CLAIM, Held, leased, others, owned
+from tasks.locks import idle, lock_of
 from tasks.ports import Ledger
 from tests.support.fakes import FakeLedger
 
@@ -254,3 +260,25 @@ def test_many_runs_at_once_hold_it_one_after_the_other(ledger: FakeLedger) -> No
             thread.start()
             stack.callback(thread.join)
     assert (most, done) == (1, 8)
+
+
+def test_a_source_is_idle_while_no_run_of_this_machine_holds_its_lock(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, cache_dir=tmp_path)
+    with idle(settings, SOURCE) as first:
+        assert first
+        with idle(settings, SOURCE) as second, idle(settings, "repo:two") as other:
+            assert (second, other) == (False, True)
+    with locked(lock_of(settings, SOURCE)), idle(settings, SOURCE) as third:
+        assert not third
+
+
+def test_the_id_of_a_data_folder_is_made_once_and_whole(tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        folder.mkdir()
+    with ThreadPoolExecutor(8) as pool:
+        found = {*pool.map(_host, [folders[0]] * 40)}
+    assert len(found) == 1
+    assert len(found.pop()) == 32
+    assert _host(folders[1]) != _host(folders[0])
+    assert [each.name for each in folders[0].iterdir()] == ["host"]

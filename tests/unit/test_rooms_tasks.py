@@ -68,6 +68,17 @@ def check(work: RoomWork, room: str) -> None:
     assert work.bodies(room) == expected(work, room)
 
 
+def crashed(work: RoomWork) -> bool:
+    """Whether a run died of the fuse, which is out then."""
+    try:
+        work.refresh()
+    except Crash:
+        return True
+    finally:
+        work.fuse.left = None
+    return False
+
+
 def refreshed(work: RoomWork, room: str) -> list[str]:
     work.refresh()
     check(work, room)
@@ -614,12 +625,9 @@ def test_a_run_killed_while_the_windows_of_a_segment_move_loses_and_doubles_noth
         assert len(work.held()) > 2
         change(work, room, events)
         work.fuse.left, work.fuse.after = left, True
-        try:
-            work.refresh()
-        except Crash:
-            crashes += 1
-        else:
+        if not crashed(work):
             break
+        crashes += 1
         work.refresh()
         check(work, room)
         assert unfinished(work.ledger, f"chat:{room}") == []
@@ -640,14 +648,9 @@ def test_a_full_re_read_killed_at_any_call_is_as_one_clean_run(
         scene(work, room)
         work.version = "v2"
         work.fuse.left, work.fuse.after = left, after
-        try:
-            work.refresh()
-        except Crash:
-            crashes += 1
-        else:
+        if not crashed(work):
             break
-        finally:
-            work.fuse.left = None
+        crashes += 1
         work.clock = datetime.now(UTC) - timedelta(days=1)
         work.refresh()
         check(work, room)

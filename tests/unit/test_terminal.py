@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from search import terminal
 from search.render_commands import as_text, items
 from search.terminal import Look, body, broken, cells
 
@@ -333,6 +334,22 @@ def test_no_piece_of_a_line_is_wider_than_there_is_room_and_no_letter_is_lost(
     pieces = [*broken(line, room)]
     assert all(cells(piece) <= room for piece in pieces)
     assert "".join(pieces).replace(" ", "") == line.replace(" ", "")
+
+
+def test_breaking_a_line_looks_at_each_letter_a_few_times_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked = 0
+    measure = terminal._cells
+
+    def counted(character: str) -> int:
+        nonlocal looked
+        looked += 1
+        return measure(character)
+
+    monkeypatch.setattr(terminal, "_cells", counted)
+    assert len([*broken("x" * 5_000, 50)]) == 100
+    assert looked < 3 * 5_000
 
 
 def test_lines_break_at_blanks_and_wide_letters_count_twice() -> None:
