@@ -15,6 +15,7 @@ from tasks.errors import Unexpected
 from tasks.runtime import effect
 from tests.support.community import Community
 from tests.support.proxy import proxied
+from tests.support.remains import all_bytes_in
 
 CLIENT_TRIES = 4
 """So often the client itself tries to insert before it gives up."""
@@ -184,7 +185,7 @@ def test_neither_text_nor_keys_reach_prefect(
     community.repository("private").commit({"a.md": f"# A\n\n{sentence}.\n"}, message=sentence)
     community.refresh()
     keys = embedded.keys(server_settings)
-    written = b"".join(file.read_bytes() for file in prefect_home.rglob("*") if file.is_file())
+    written = all_bytes_in(prefect_home)
     assert b"repo:private" in written
     for secret in (sentence, keys.writer, keys.reader):
         assert secret.encode() not in written

@@ -8,6 +8,7 @@ import mmap
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,15 @@ def words_in_files(folder: Path) -> dict[str, set[str]]:
         if words:
             found[str(path.relative_to(folder))] = words
     return found
+
+
+def all_bytes_in(folder: Path) -> bytes:
+    """What the files below ``folder`` hold, end to end; one that goes meanwhile holds nothing."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        with suppress(FileNotFoundError):
+            found.append(path.read_bytes() if path.is_file() else b"")
+    return b"".join(found)
 
 
 def _words_in_file(path: Path) -> set[str]:
