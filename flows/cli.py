@@ -1,27 +1,11 @@
 """``huginn``: the operator's command."""
 
-import os
-import signal
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-FAILED, USAGE = 1, 2
-"""Exit codes besides 0."""
-
-_config = click.option(
-    "--config", type=click.Path(path_type=Path), help="The settings file [default: huginn.toml]."
-)
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-_mass = click.option(
-    "--allow-mass-delete",
-    is_flag=True,
-    help="Go on even if more than half of a source would be deleted.",
-)
+from flows.cli_common import config_option, json_option, mass_option, run
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -39,22 +23,22 @@ def main() -> None:
 
 
 @main.command()
-@_config
-@_mass
-@_json
+@config_option
+@mass_option
+@json_option
 def refresh(config: Path | None, allow_mass_delete: bool, as_json: bool) -> None:
     """Bring every listed source up to date, and remove those no longer listed."""
     from flows.running import run_refresh
 
-    _run(config, lambda: run_refresh(allow_mass_delete=allow_mass_delete, as_json=as_json))
+    run(config, lambda: run_refresh(allow_mass_delete=allow_mass_delete, as_json=as_json))
 
 
 @main.command()
 @click.argument("source", required=False)
 @click.option("--all", "everything", is_flag=True, help="All listed sources.")
-@_config
-@_mass
-@_json
+@config_option
+@mass_option
+@json_option
 def backfill(
     source: str | None,
     everything: bool,
@@ -70,7 +54,7 @@ def backfill(
         raise click.UsageError("Give one SOURCE, or --all.")
     from flows.running import run_backfill
 
-    _run(
+    run(
         config,
         lambda: run_backfill(source, allow_mass_delete=allow_mass_delete, as_json=as_json),
     )
@@ -82,13 +66,13 @@ def sources() -> None:
 
 
 @sources.command("list")
-@_config
-@_json
+@config_option
+@json_option
 def sources_list(config: Path | None, as_json: bool) -> None:
     """Show what is listed, and what the collection holds of it."""
     from flows.listing import show
 
-    _run(config, lambda: show(as_json=as_json))
+    run(config, lambda: show(as_json=as_json))
 
 
 @sources.command("add")
@@ -98,7 +82,7 @@ def sources_list(config: Path | None, as_json: bool) -> None:
 @click.option("--include", multiple=True, metavar="GLOB", help="Take only these paths.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave these paths out.")
 @click.option("--label", help="A name for people.")
-@_config
+@config_option
 def sources_add(
     name: str,
     address: str,
@@ -120,17 +104,17 @@ def sources_add(
         "label": label,
     }
     given = {key: value for key, value in entry.items() if value or key in ("name", "url")}
-    _run(config, lambda: add(given))
+    run(config, lambda: add(given))
 
 
 @sources.command("remove")
 @click.argument("name")
-@_config
+@config_option
 def sources_remove(name: str, config: Path | None) -> None:
     """No longer list NAME: hidden from look-ups at once, removed by the next `huginn refresh`."""
     from flows.listing import remove
 
-    _run(config, lambda: remove(name.removeprefix("repo:")))
+    run(config, lambda: remove(name.removeprefix("repo:")))
 
 
 @main.group("chat-purge", invoke_without_command=True)
@@ -142,7 +126,7 @@ def sources_remove(name: str, config: Path | None) -> None:
 @click.option("--everything", is_flag=True, help="Without bounds, also what will be said.")
 @click.option("--now", is_flag=True, help="Delete at once, not at the next refresh.")
 @click.option("--yes", is_flag=True, help="Do not ask before --everything.")
-@_config
+@config_option
 @click.pass_context
 def chat_purge(
     ctx: click.Context,
@@ -164,33 +148,33 @@ def chat_purge(
         raise click.UsageError("Give --room, or one of the commands list and remove.")
     from flows.purging import purge
 
-    _run(config, lambda: purge(options, now=now, yes=yes))
+    run(config, lambda: purge(options, now=now, yes=yes))
 
 
 @chat_purge.command("list")
-@_config
-@_json
+@config_option
+@json_option
 def chat_purge_list(config: Path | None, as_json: bool) -> None:
     """Show every purge that is in force."""
     from flows.purging import show
 
-    _run(config, lambda: show(as_json=as_json))
+    run(config, lambda: show(as_json=as_json))
 
 
 @chat_purge.command("remove")
 @click.argument("id", metavar="ID")
-@_config
+@config_option
 def chat_purge_remove(id: str, config: Path | None) -> None:  # noqa: A002  # click's argument
     """Take a purge back: the next refresh may bring back what it covered."""
     from flows.purging import remove
 
-    _run(config, lambda: remove(id))
+    run(config, lambda: remove(id))
 
 
 @main.group(invoke_without_command=True)
 @click.pass_context
-@_config
-@_json
+@config_option
+@json_option
 def doctor(context: click.Context, config: Path | None, as_json: bool) -> None:
     """Say what is wrong, if anything, and what to do.
 
@@ -206,8 +190,8 @@ def doctor(context: click.Context, config: Path | None, as_json: bool) -> None:
 
 
 @doctor.command("matrix")
-@_config
-@_json
+@config_option
+@json_option
 def doctor_matrix(config: Path | None, as_json: bool) -> None:
     """Tell how to make the reader, what it may see, and why a room is not read.
 
@@ -215,68 +199,33 @@ def doctor_matrix(config: Path | None, as_json: bool) -> None:
     """
     from flows.doctor import matrix
 
-    _run(config, lambda: matrix(as_json=as_json))
+    run(config, lambda: matrix(as_json=as_json))
 
 
 @main.command()
 @click.option("--foreground", is_flag=True, help="Stay in the foreground, for service managers.")
-@_config
+@config_option
 def up(foreground: bool, config: Path | None) -> None:
     """Start Huginn's own Weaviate. It stays up between commands."""
     from flows.server import start
 
-    _run(config, lambda: start(foreground=foreground))
+    run(config, lambda: start(foreground=foreground))
 
 
 @main.command()
-@_config
+@config_option
 def down(config: Path | None) -> None:
     """Stop Huginn's own Weaviate, and the look-up service."""
     from flows.server import stop
 
-    _run(config, stop)
+    run(config, stop)
 
 
 @main.command()
-@_config
-@_json
+@config_option
+@json_option
 def status(config: Path | None, as_json: bool) -> None:
     """Tell whether Huginn's own Weaviate runs, and where its data is."""
     from flows.server import status as show
 
-    _run(config, lambda: show(as_json=as_json))
-
-
-def _run(config: Path | None, command: Callable[[], int]) -> None:
-    """Runs ``command`` with the settings file in force; errors become a line and an exit code."""
-    from search.config_file import CONFIG_VARIABLE
-
-    if config is not None:
-        os.environ[CONFIG_VARIABLE] = str(config.absolute())
-    # As Ctrl-C does: helper processes (git, go, Prefect's temporary server) end with us.
-    signal.signal(signal.SIGTERM, _stop)
-    with _told_errors():
-        sys.exit(command())
-
-
-def _stop(signal_number: int, _: object) -> None:
-    raise KeyboardInterrupt(signal_number)
-
-
-@contextmanager
-def _told_errors() -> Iterator[None]:
-    from search.errors import HuginnError, UsageError
-
-    try:
-        yield
-    except UsageError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(USAGE)
-    except HuginnError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(FAILED)
-    except KeyboardInterrupt:
-        click.echo(
-            "stopped: what was acknowledged is kept, the next run goes on from there", err=True
-        )
-        sys.exit(130)
+    run(config, lambda: show(as_json=as_json))
