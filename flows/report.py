@@ -1,8 +1,9 @@
 """What a run did, as numbers: for the terminal, for ``--json`` and as a Prefect artifact."""
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, ParamSpec, Self
 
 from search.errors import PermanentError
 from tasks.domain.acknowledgement import Counts
@@ -25,6 +26,11 @@ class Outcome:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> Self:
+        """From what ``as_dict`` gave."""
+        return cls(**{**facts, "counts": Counts(**facts["counts"])})
 
 
 class SourcesFailed(PermanentError):
@@ -56,6 +62,38 @@ def publish(outcomes: Sequence[Outcome]) -> list[Outcome]:
     if failed:
         raise SourcesFailed(failed, outcomes)
     return list(outcomes)
+
+
+P = ParamSpec("P")
+
+
+def reported(source: str) -> Callable[[Callable[P, Outcome]], Callable[P, Outcome]]:
+    """Leaves a sub-flow's outcome with Prefect when it is a run of a deployment (spec 1.2).
+
+    Results do not leave the machine that made them; whoever waits for the run on another one
+    reads its outcome from there. ``source`` is the source's id, filled in with the first argument
+    of the sub-flow.
+    """
+
+    def decorate(function: Callable[P, Outcome]) -> Callable[P, Outcome]:
+        @functools.wraps(function)
+        def wrapped(*arguments: P.args, **options: P.kwargs) -> Outcome:
+            from tasks.runs import leave
+            from tasks.steps import reason_of
+
+            try:
+                outcome = function(*arguments, **options)
+            except Exception as error:
+                name = next(iter([*arguments, *options.values()]))
+                failed = Outcome(source.format(name), "failed", reason=reason_of(error))
+                leave(failed.as_dict())
+                raise
+            leave(outcome.as_dict())
+            return outcome
+
+        return wrapped
+
+    return decorate
 
 
 def _row(outcome: Outcome) -> dict[str, Any]:
