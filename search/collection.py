@@ -141,7 +141,7 @@ def properties_of(passage: Passage) -> dict[str, Any]:
     if lines is not None:
         properties |= {"first_line": lines.first, "last_line": lines.last}
         properties |= {"columns": list(lines.columns)} if lines.columns else {}
-    properties["fingerprint"] = _fingerprint(properties)
+    properties["fingerprint"] = fingerprint_over(properties)
     return properties
 
 
@@ -184,7 +184,8 @@ def rfc3339(moment: datetime) -> str:
     return moment.isoformat()
 
 
-def _fingerprint(properties: Mapping[str, Any]) -> str:
+def fingerprint_over(properties: Mapping[str, Any]) -> str:
+    """The same over properties as ``properties_of`` gives them, without a fingerprint."""
     return hashlib.sha256(
         json.dumps(properties, sort_keys=True, ensure_ascii=False).encode()
     ).hexdigest()
