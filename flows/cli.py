@@ -1,11 +1,12 @@
 """``huginn``: the operator's command."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 from flows.cli_common import config_option, json_option, mass_option, run
+from flows.command_rebuild import rebuild
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -23,14 +24,23 @@ def main() -> None:
 
 
 @main.command()
+@click.option("--corpus", type=click.Choice(["chat", "forge"]), help="Rooms or repositories only.")
 @config_option
 @mass_option
 @json_option
-def refresh(config: Path | None, allow_mass_delete: bool, as_json: bool) -> None:
+def refresh(
+    corpus: Literal["chat", "forge"] | None,
+    config: Path | None,
+    allow_mass_delete: bool,
+    as_json: bool,
+) -> None:
     """Bring every listed source up to date, and remove those no longer listed."""
     from flows.running import run_refresh
 
-    run(config, lambda: run_refresh(allow_mass_delete=allow_mass_delete, as_json=as_json))
+    run(
+        config,
+        lambda: run_refresh(corpus=corpus, allow_mass_delete=allow_mass_delete, as_json=as_json),
+    )
 
 
 @main.command()
@@ -229,3 +239,6 @@ def status(config: Path | None, as_json: bool) -> None:
     from flows.server import status as show
 
     run(config, lambda: show(as_json=as_json))
+
+
+main.add_command(rebuild)

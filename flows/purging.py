@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +14,15 @@ from search import embedded
 from search.errors import UsageError
 from search.presentation import printable
 from search.settings import Settings, load_settings
+from tasks.aim import aimed
 from tasks.alone import alone
 from tasks.bootstrap import open_store, open_windows
+from tasks.chat_ports import WindowIndex
+from tasks.context import Store
 from tasks.domain.puppets import Puppets
 from tasks.domain.purges import Purge
 from tasks.purge import delete_now, known_purges, purge_of, room_named, say, take_back
+from tasks.rebuild import aims
 
 
 def purge(options: Mapping[str, Any], *, now: bool, yes: bool) -> int:
@@ -47,9 +52,25 @@ def purge(options: Mapping[str, Any], *, now: bool, yes: bool) -> int:
             return 0
         with alone(f"chat:{room}"):
             deleted = delete_now(store, index, meant)
+        with _rebuilt(settings, room) as new:
+            for other, windows in new:
+                say(settings, other, meant)
+                delete_now(other, windows, meant)
     _echo(f"{deleted} passages deleted and gone, as counted afterwards")
     _echo(_afterwards(settings, meant, deleted))
     return 0
+
+
+@contextmanager
+def _rebuilt(settings: Settings, room: str) -> Iterator[list[tuple[Store, WindowIndex]]]:
+    """The collection that a rebuild fills, if one stands, with the room in it held."""
+    with ExitStack() as stack:
+        new = []
+        for at in aims(settings)[1:]:
+            stack.enter_context(aimed(at))
+            stack.enter_context(alone(f"chat:{room}"))
+            new.append(stack.enter_context(open_windows(settings)))
+        yield new
 
 
 def show(*, as_json: bool) -> int:
@@ -82,6 +103,9 @@ def remove(identifier: str) -> int:
         meant = known[identifier]
         with alone(f"chat:{meant.room}"):
             held = take_back(settings, store, meant)
+        with _rebuilt(settings, meant.room) as new:
+            for other, _ in new:
+                take_back(settings, other, meant)
     _echo(f"purge {identifier} is taken back: {_covers(meant)}")
     _echo(
         "the next `huginn refresh` reads the room again from its start, and brings back what the "

@@ -1,7 +1,8 @@
 """The chain of one room: begin, then upsert → commit_cursor until it is caught up."""
 
 from flows.chain import until_caught_up
-from flows.report import Outcome
+from flows.report import Outcome, reported
+from tasks.aim import Aim, aimed
 from tasks.alone import alone
 from tasks.errors import LeaseLost, OtherReader, RoomRefused
 from tasks.runtime import flow
@@ -9,12 +10,22 @@ from tasks.steps import begin_room, mark_failed, reason_of, refuse_room, upsert_
 
 
 @flow(name="refresh-room", flow_run_name="chat:{room}", persist_result=False)
+@reported("chat:{}")
 def refresh_room(
-    room: str, *, from_start: bool = False, allow_mass_delete: bool = False
+    room: str,
+    *,
+    from_start: bool = False,
+    allow_mass_delete: bool = False,
+    into: str = "",
+    model: str = "",
 ) -> Outcome:
-    """Brings one room up to now; one that may not be read is removed (spec 1.2, 3.5)."""
+    """Brings one room up to now; one that may not be read is removed (spec 1.2, 3.5).
+
+    ``into`` and ``model`` are those of ``tasks.aim.Aim``: a rebuild's run works on another
+    collection than the live one.
+    """
     source = f"chat:{room}"
-    with alone(source):
+    with aimed(Aim(into, model)), alone(source):
         try:
             return _read(room, from_start=from_start, allow_mass_delete=allow_mass_delete)
         except (OtherReader, LeaseLost):

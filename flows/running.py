@@ -2,15 +2,22 @@
 
 import os
 from collections.abc import Callable
+from typing import Literal
+
+import click
 
 from flows.display import displayed, report
 from flows.report import Outcome, SourcesFailed
 from search.errors import HuginnError, TransientError
-from tasks.discover import discover
+from search.settings import load_settings
+from tasks.discover import Discovered, discover
 from tasks.discover_rooms import RoomsFound, discover_rooms, listed_rooms
+from tasks.rebuild import Standing, cancel, look
 from tasks.settings import is_room, listed_names
 
 FAILED = 1
+
+Corpus = Literal["chat", "forge"]
 
 
 class PrefectUnavailable(TransientError):
@@ -23,25 +30,48 @@ class PrefectUnavailable(TransientError):
         )
 
 
-def run_refresh(*, allow_mass_delete: bool, as_json: bool) -> int:
+def run_refresh(*, corpus: Corpus | None, allow_mass_delete: bool, as_json: bool) -> int:
     """``huginn refresh``: with nothing new only freshness is written, and Prefect stays out."""
     with displayed():
-        found = discover()
-        rooms = _rooms()
-    if rooms is not None and rooms.nothing_to_do and found.nothing_to_do:
+        usual = look(load_settings()) == Standing()
+        found = _repositories(corpus) if usual else None
+        rooms = _rooms(corpus) if usual else None
+    if found and rooms and rooms.nothing_to_do and found.nothing_to_do:
         unchanged = [*rooms.unchanged, *found.unchanged]
         report([Outcome(source, "unchanged") for source in unchanged], as_json=as_json)
         return 0
     _quieten()
     from flows.refresh import refresh
 
-    return _run(lambda: refresh(allow_mass_delete=allow_mass_delete), as_json=as_json)
+    return _run(
+        lambda: refresh(corpus=corpus, allow_mass_delete=allow_mass_delete), as_json=as_json
+    )
 
 
-def _rooms() -> RoomsFound | None:
+def run_rebuild(*, erase: bool, allow_mass_delete: bool, as_json: bool) -> int:
+    """``huginn rebuild``."""
+    _quieten()
+    from flows.rebuild import rebuild
+
+    return _run(lambda: rebuild(erase=erase, allow_mass_delete=allow_mass_delete), as_json=as_json)
+
+
+def run_cancel() -> int:
+    """``huginn rebuild --cancel``."""
+    with displayed():
+        given_up = cancel(load_settings())
+    click.echo(f"given up: {given_up.collection} is dropped, look-ups stay where they were")
+    return 0
+
+
+def _repositories(corpus: Corpus | None) -> Discovered:
+    return Discovered() if corpus == "chat" else discover()
+
+
+def _rooms(corpus: Corpus | None) -> RoomsFound | None:
     """None when it cannot be told: the flow will say what is wrong."""
     try:
-        return discover_rooms()
+        return RoomsFound() if corpus == "forge" else discover_rooms()
     except HuginnError:
         return None
 

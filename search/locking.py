@@ -20,9 +20,15 @@ class StillHeld(Exception):  # a state that callers turn into their own error
 
 @contextmanager
 def locked(
-    path: Path, *, timeout: float | None = None, waiting: Callable[[], None] = lambda: None
+    path: Path,
+    *,
+    timeout: float | None = None,
+    waiting: Callable[[], None] = lambda: None,
+    shared: bool = False,
 ) -> Iterator[None]:
     """Holds the lock on ``path`` (made with mode 0600 when missing) for the block.
+
+    Those that hold it ``shared`` keep out only whoever wants it alone.
 
     ``timeout`` is in seconds, None waits for as long as the holder lives; ``waiting`` is called
     once when somebody else holds it. The descriptor closes on exec, so no child keeps the lock.
@@ -34,7 +40,7 @@ def locked(
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         told = False
-        while not _taken(descriptor):
+        while not _taken(descriptor, shared=shared):
             if not told:
                 waiting()
                 told = True
@@ -46,9 +52,10 @@ def locked(
         os.close(descriptor)
 
 
-def _taken(descriptor: int) -> bool:
+def _taken(descriptor: int, *, shared: bool) -> bool:
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

@@ -27,6 +27,9 @@ ALPHA = 0.5
 PAGE = 5_000
 """Ledger entries asked for at once: one look-up asks once."""
 
+TRIES = 3
+"""So often a look-up asks where the alias points, if what it pointed at is gone when asked."""
+
 _ENTRY = ["kind", "collection", "source", "payload"]
 
 
@@ -53,13 +56,27 @@ class Reader:
         Raises:
             CollectionMissing: nothing was ingested yet.
         """
+        name = self._pointed()
+        while True:
+            try:
+                return self._known(name)
+            except CollectionMissing:
+                again = self._pointed()
+                if again == name:
+                    raise
+                name = again  # a rebuild has put another in its place
+
+    def _pointed(self) -> str:
         with mapped_errors("look the collection up"):
             alias = self._client.alias.get(alias_name=self._alias)
-            name = alias.collection if alias else ""
-            if name and name in self._metas:  # what a collection was made with never changes
-                return Resolved(name, self._metas[name])
+        return alias.collection if alias else ""
+
+    def _known(self, name: str) -> Resolved:
+        if name and name in self._metas:  # what a collection was made with never changes
+            return Resolved(name, self._metas[name])
+        with mapped_errors("look the collection up"):
             ledger = self._client.collections.get(ledger_name(self._alias))
-            if alias is None or not ledger.exists():
+            if not name or not ledger.exists():
                 raise CollectionMissing("Nothing was ingested yet. Run `huginn refresh` first.")
             if not self._client.collections.exists(name):
                 raise CollectionMissing("The collection is gone. Run `huginn refresh` to make it.")
@@ -77,10 +94,16 @@ class Reader:
         Raises:
             CollectionMissing: nothing was ingested yet.
         """
-        with ThreadPoolExecutor(max_workers=1) as other:
-            entries = other.submit(lambda: [*self._ledger()])
-            resolved = self.resolve()
-            return resolved, _records(entries.result(), resolved.name)
+        for _ in range(TRIES):
+            with ThreadPoolExecutor(max_workers=1) as other:
+                listed = other.submit(lambda: [*self._ledger()])
+                resolved = self.resolve()
+                entries = listed.result()
+            # Without a meta it was dropped between the two questions: a rebuild has ended.
+            if _payloads(entries, "meta", resolved.name):
+                break
+            self._metas.clear()
+        return resolved, _records(entries, resolved.name)
 
     def records(self, collection: str) -> dict[str, SourceRecord]:
         """The ledger's record of every source of ``collection``, by source id."""
@@ -89,6 +112,14 @@ class Reader:
     def documents(self, kind: str, collection: str) -> dict[str, str]:
         """All ledger entries of a kind, by key (or source)."""
         return _payloads(self._ledger(), kind, collection)
+
+    def entries(self, collection: str) -> list[tuple[str, str]]:
+        """All ledger entries of a collection, as (kind, key or source)."""
+        return [
+            (str(entry["kind"]), str(entry["source"]))
+            for entry in self._ledger()
+            if entry["collection"] == collection
+        ]
 
     def _ledger(self) -> Iterator[Mapping[str, Any]]:
         """All entries, read as objects, not by an index.

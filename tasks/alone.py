@@ -14,32 +14,83 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from search.locking import StillHeld, locked
-from search.settings import load_settings
+from search.settings import Settings, load_settings
+from tasks.aim import aim, aimed
 from tasks.bootstrap import open_store
 from tasks.domain.leases import Claim, Watch
 from tasks.errors import SourceBusy
-from tasks.lease import leased
+from tasks.lease import claims, leased
 from tasks.locks import lock_of
 from tasks.ports import Ledger
 from tasks.progress import listener
 
 WAIT_SECONDS = 3_600.0
+_POLL_SECONDS = 0.5
+
+REBUILD = "rebuild"
+"""What is held, in the place of a source, by the run that fills a new collection."""
 
 
 @contextmanager
 def alone(source: str) -> Iterator[None]:
     """Holds ``source`` for the block; waits for another run over it to end, and says so.
 
+    Meanwhile no rebuild changes on this machine which collection is the live one.
+
     Raises:
         SourceBusy: the other one is still at work after ``WAIT_SECONDS``.
     """
+    with locked(_switch(load_settings()), shared=True), _held(source, WAIT_SECONDS):
+        yield
+
+
+@contextmanager
+def rebuilding() -> Iterator[None]:
+    """Holds the rebuild for the block.
+
+    Raises:
+        SourceBusy: another run is at work on it.
+    """
+    with _held(REBUILD, 0):
+        yield
+
+
+@contextmanager
+def switching(settings: Settings, ledger: Ledger) -> Iterator[None]:
+    """Holds off every run on this machine, and waits for those on others, before the block.
+
+    Raises:
+        SourceBusy: one is still at work after ``WAIT_SECONDS``.
+    """
+    switch = _switch(settings)
+    watch = Watch(_host(switch.parent), _clock, settings.lease_seconds)
+    deadline = _clock() + WAIT_SECONDS
+
+    def say() -> None:
+        listener().say("waiting for the runs on the old collection to end")
+
+    with locked(switch, waiting=say):
+        while living := [each for each in watch.living(claims(ledger)) if each.source != REBUILD]:
+            if _clock() > deadline:
+                raise SourceBusy(living[0].source)
+            time.sleep(_POLL_SECONDS)
+        yield
+
+
+def _switch(settings: Settings) -> Path:
+    return lock_of(settings, "switch").with_name(f"{settings.weaviate.collection}.switch")
+
+
+@contextmanager
+def _held(source: str, wait: float) -> Iterator[None]:
     settings = load_settings()
     lock = lock_of(settings, source)
     host = _host(lock.parent)
+    at = aim()
 
     @contextmanager
     def ledger() -> Iterator[Ledger]:
-        with open_store(settings) as store:
+        with aimed(at), open_store(settings) as store:  # the lease's thread inherits no aim
             yield store.ledger
 
     def waits(of: str) -> None:
@@ -47,16 +98,12 @@ def alone(source: str) -> Iterator[None]:
 
     try:
         with (
-            locked(
-                lock,
-                timeout=WAIT_SECONDS,
-                waiting=lambda: waits("another run"),
-            ),
+            locked(lock, timeout=wait, waiting=lambda: waits("another run")),
             leased(
                 ledger,
                 _claim(source, host),
                 Watch(host, _clock, settings.lease_seconds),
-                wait=WAIT_SECONDS,
+                wait=wait,
                 waiting=lambda claim: waits(f"a run on {claim.who} (since {claim.since})"),
             ),
         ):

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from search.analysis import ANALYSIS_VERSION
@@ -15,14 +16,16 @@ from search.listing import RepositorySettings
 from search.locking import locked
 from search.settings import EmbedderSettings, Settings
 from tasks.adapters.chunking import StructureChunker
+from tasks.adapters.collections import check_collection, ensure_collection
 from tasks.adapters.git_places import identity
 from tasks.adapters.ledger import WeaviateLedger
 from tasks.adapters.matrix import MatrixHomeserver
 from tasks.adapters.passage_writer import WeaviatePassageWriter
+from tasks.adapters.rebuilds import Rebuilds
 from tasks.adapters.repositories import GitRepository
-from tasks.adapters.schema import ensure_collection
 from tasks.adapters.scrubbing import BetterleaksScrubber
 from tasks.adapters.window_index import WeaviateWindowIndex
+from tasks.aim import aim
 from tasks.chat_ports import WindowIndex
 from tasks.context import RepoContext, Store
 from tasks.domain.passages import RULES_VERSION
@@ -44,20 +47,28 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_store(settings: Settings) -> Iterator[Store]:
-    """A writer and a ledger on the live collection, made first if need be."""
-    with open_windows(settings) as (store, _):
+def open_store(settings: Settings, *, writing: bool = False) -> Iterator[Store]:
+    """A writer and a ledger on the collection that is aimed at, the live one made if need be.
+
+    Whoever is ``writing`` new passages is refused a collection that was made otherwise.
+    """
+    with open_windows(settings, writing=writing) as (store, _):
         yield store
 
 
 @contextmanager
-def open_windows(settings: Settings) -> Iterator[tuple[Store, WindowIndex]]:
+def open_windows(
+    settings: Settings, *, writing: bool = False
+) -> Iterator[tuple[Store, WindowIndex]]:
     """The same, and the index of the rooms' windows; asks for no homeserver and no token."""
     with connect(settings, "writer", listener().say) as client:
-        collection = _collection(settings, client)
         alias = settings.weaviate.collection
+        meta = meta_of(aim().applied(settings))
+        collection = aim().collection or live_collection(settings, client)
+        if writing:
+            check_collection(client, alias, collection, meta)
         store = Store(
-            WeaviatePassageWriter(client, collection),
+            WeaviatePassageWriter(client, collection, _donor(client, alias, meta)),
             WeaviateLedger(client, alias, collection),
             owned,
             partial(idle, settings),
@@ -65,13 +76,32 @@ def open_windows(settings: Settings) -> Iterator[tuple[Store, WindowIndex]]:
         yield store, WeaviateWindowIndex(client, collection)
 
 
-def _collection(settings: Settings, client: "WeaviateClient") -> str:
-    alias = settings.weaviate.collection
-    made_with = embedder_of(settings.embedder).identity
-    meta = CollectionMeta(made_with.name, made_with.digest, made_with.dimensions)
+def _donor(client: "WeaviateClient", alias: str, meta: CollectionMeta) -> str | None:
+    """What a rebuild may take vectors from; nothing for what is to be erased."""
+    note = Rebuilds(client, alias).note() if aim().collection else None
+    if note is None or note.erase:
+        return None
+    made = WeaviateLedger(client, alias, note.replaces).meta()
+    return note.replaces if made and made.embedder_digest == meta.embedder_digest else None
+
+
+def live_collection(settings: Settings, client: "WeaviateClient") -> str:
+    """The real name of the collection that look-ups see, made first if there is none."""
+    meta = meta_of(settings)
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with locked(settings.data_dir / "collection.lock"):  # Two first runs would make two of them.
-        return ensure_collection(client, alias, meta)
+    with locked(collection_lock(settings)):  # Two first runs would make two of them.
+        return ensure_collection(client, settings.weaviate.collection, meta)
+
+
+def collection_lock(settings: Settings) -> Path:
+    """Held by whoever makes a collection or moves the alias, on this machine."""
+    return settings.data_dir / "collection.lock"
+
+
+def meta_of(settings: Settings) -> CollectionMeta:
+    """What a collection made by these settings is made with."""
+    made_with = embedder_of(settings.embedder).identity
+    return CollectionMeta(made_with.name, made_with.digest, made_with.dimensions)
 
 
 @contextmanager
@@ -89,7 +119,7 @@ def open_repo(name: str) -> Iterator[RepoContext]:
     chunker = StructureChunker(embedder.count_tokens, embedder.identity.token_limit)
     scrubber = scrubber_of()
     repository = GitRepository(listed, settings.cache_dir / "mirrors", settings.forge)
-    with closing(repository), open_store(settings) as store:
+    with closing(repository), open_store(settings, writing=True) as store:
         yield RepoContext(
             listed=listed,
             settings=settings,
@@ -115,7 +145,7 @@ def open_chat(settings: Settings) -> Iterator[ChatContext]:
         homeserver = None
         if settings.matrix.homeserver is not None:
             homeserver = stack.enter_context(open_homeserver(settings))
-        store, index = stack.enter_context(open_windows(settings))
+        store, index = stack.enter_context(open_windows(settings, writing=True))
         yield ChatContext(
             settings=settings,
             store=store,

@@ -1,5 +1,7 @@
 """Errors of the write side. Their messages end with what to do next."""
 
+from collections.abc import Sequence
+
 from search.errors import PermanentError, TransientError
 
 
@@ -208,3 +210,22 @@ class ChatNotSet(PermanentError):
             "matrix.homeserver is not set, so its rooms cannot be read. Nothing was changed. Set "
             "it, or remove what is held with `huginn chat-purge --room ROOM`."
         )
+
+
+class NoRebuild(PermanentError):
+    """There is none to be cancelled."""
+
+    def __init__(self) -> None:
+        super().__init__("No rebuild stands. `huginn rebuild` begins one.")
+
+
+class RebuildWaits(PermanentError):
+    """The new collection lacks what look-ups find in the old one, which therefore stays."""
+
+    def __init__(self, sources: Sequence[str]) -> None:
+        super().__init__(
+            f"The rebuild waits for {', '.join(sources)}: look-ups go on in the old collection. "
+            "Mend what keeps them from being read, or take them off the list, and run "
+            "`huginn refresh`; `huginn rebuild --cancel` gives it up."
+        )
+        self.sources = tuple(sources)

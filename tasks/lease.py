@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Self
 
 from search.errors import HuginnError
+from tasks.aim import Aim, aim
 from tasks.domain.leases import BEATS, SURE, Claim, Watch
 from tasks.errors import LeaseLost, SourceBusy
 from tasks.ports import Ledger
@@ -22,7 +23,7 @@ CLAIM = "claim"
 
 Opened = Callable[[], AbstractContextManager[Ledger]]
 
-_held: "dict[str, Held]" = {}
+_held: "dict[tuple[Aim, str], Held]" = {}
 
 
 class Held:
@@ -34,17 +35,18 @@ class Held:
         self._clock, self._seconds = watch.clock, watch.seconds
         self._over = threading.Event()
         self._sure_until = self._clock() + SURE * self._seconds
+        self._key = aim(), claim.source
         self._thread = threading.Thread(target=self._live, daemon=True, name="lease")
 
     def __enter__(self) -> Self:
-        _held[self._claim.source] = self
+        _held[self._key] = self
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
-        _held.pop(self._claim.source, None)
+        _held.pop(self._key, None)
 
     @property
     def is_sure(self) -> bool:
@@ -76,14 +78,14 @@ def owned(source: str) -> None:
     Raises:
         LeaseLost: another run may be at work on the source by now.
     """
-    held = _held.get(source)
+    held = _held.get((aim(), source))
     if held is None or not held.is_sure:
         raise LeaseLost(source)
 
 
 def claimed(ledger: Ledger) -> set[str]:
     """The sources that a run, perhaps a dead one, has a claim on."""
-    return {each.source for each in _claims(ledger)}
+    return {each.source for each in claims(ledger)}
 
 
 @contextmanager
@@ -136,9 +138,11 @@ def _taken(ledger: Ledger, claim: Claim, watch: Watch) -> bool:
 
 def others(ledger: Ledger, claim: Claim) -> list[Claim]:
     """The claims of other runs on the same source."""
-    claims = _claims(ledger)
-    return [each for each in claims if each.source == claim.source and each.owner != claim.owner]
+    return [
+        each for each in claims(ledger) if each.source == claim.source and each.owner != claim.owner
+    ]
 
 
-def _claims(ledger: Ledger) -> Iterator[Claim]:
+def claims(ledger: Ledger) -> Iterator[Claim]:
+    """All claims, of the living and the dead."""
     return map(Claim.from_json, ledger.documents(CLAIM).values())

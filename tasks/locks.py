@@ -7,13 +7,18 @@ from pathlib import Path
 
 from search.locking import StillHeld, locked
 from search.settings import Settings
+from tasks.aim import aim
 
 
 def lock_of(settings: Settings, source: str) -> Path:
-    """Its path; the folder is made. The kernel takes the lock from a holder that dies."""
+    """Its path; the folder is made. The kernel takes the lock from a holder that dies.
+
+    A rebuild's work on a source and that on the live collection do not wait for one another.
+    """
     folder = settings.data_dir / "run"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    key = hashlib.sha256(f"{settings.weaviate.collection} {source}".encode()).hexdigest()[:16]
+    collection = aim().collection or settings.weaviate.collection
+    key = hashlib.sha256(f"{collection} {source}".encode()).hexdigest()[:16]
     return folder / f"{key}.lock"
 
 

@@ -10,6 +10,7 @@ from search.listing import RepositorySettings
 from search.matrix_listing import TOKEN_VARIABLE
 from search.settings import Settings, load_settings, secret
 from tasks.adapters.git_places import default_repository
+from tasks.aim import aim
 from tasks.errors import SourceNotListed
 
 
@@ -19,7 +20,7 @@ def run_settings() -> tuple[Settings, bool]:
     Without any listed source the one source is the repository you stand in; then nothing is ever
     removed for not being listed (spec 1.5).
     """
-    settings = load_settings()
+    settings = aim().applied(load_settings())
     if settings.has_list:
         return settings, True
     here = default_repository(Path.cwd())

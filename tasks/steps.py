@@ -1,13 +1,38 @@
 """The Prefect tasks: thin wrappers around plain functions. Their parameters are names and flags."""
 
 from search.errors import HuginnError
-from tasks import commit, discover, discover_rooms, removal, repos, rooms
+from search.settings import load_settings
+from tasks import commit, discover, discover_rooms, rebuild, removal, repos, rooms
 from tasks.adapters.git_mirror import forget_mirrors
 from tasks.bootstrap import open_repo, open_room, open_store, room_admission_version
 from tasks.domain.acknowledgement import Acknowledgement, Counts
 from tasks.room_records import note_refused
 from tasks.runtime import effect
 from tasks.settings import listed_names, run_settings
+
+
+@effect("look")
+def look_at_collections() -> rebuild.Standing:
+    """Which collections a run serves; one that was made otherwise begins a rebuild."""
+    return rebuild.look(load_settings())
+
+
+@effect("begin-rebuild")
+def begin_rebuild(*, erase: bool) -> None:
+    """Notes that a rebuild is wanted."""
+    rebuild.begin(load_settings(), erase=erase)
+
+
+@effect("share-purges:{collection}")
+def share_purges(collection: str) -> None:
+    """What is purged in the live collection is purged in the one that a rebuild fills."""
+    rebuild.share_purges(load_settings(), collection)
+
+
+@effect("finish:{collection}")
+def finish_rebuild(collection: str) -> None:
+    """Puts the collection in the old one's place, unless it lacks something."""
+    rebuild.finish(load_settings(), collection)
 
 
 @effect("discover")

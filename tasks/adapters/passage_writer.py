@@ -13,6 +13,7 @@ from tasks.ports import StoredPassage, Vectors
 
 if TYPE_CHECKING:
     from weaviate import WeaviateClient
+    from weaviate.collections import Collection
     from weaviate.collections.classes.filters import _Filters
     from weaviate.collections.classes.internal import Object
 
@@ -32,9 +33,13 @@ _SEEN = ["kind", "fingerprint", "rules", "path", "blob", "commit"]
 class WeaviatePassageWriter:
     """Writes, deletes and lists the passages of one collection."""
 
-    def __init__(self, client: "WeaviateClient", collection: str) -> None:
-        """``collection`` is the real name, not the alias: a rebuild writes to two (spec 2.5)."""
+    def __init__(self, client: "WeaviateClient", collection: str, donor: str | None = None) -> None:
+        """``collection`` is the real name, not the alias: a rebuild writes to two (spec 2.5).
+
+        ``donor`` is another collection with vectors of the same model, asked after this one.
+        """
         self._collection = client.collections.get(collection)
+        self._donors = [client.collections.get(name) for name in (collection, donor) if name]
 
     def stored(
         self,
@@ -87,6 +92,13 @@ class WeaviatePassageWriter:
 
     def vectors(self, digests: Sequence[str]) -> dict[str, Vectors]:
         """Vectors of any passage with one of these digests, of whatever source (spec 5.4)."""
+        found: dict[str, Vectors] = {}
+        for donor in self._donors:
+            found |= self._vectors(donor, [each for each in digests if each not in found])
+        return found
+
+    @staticmethod
+    def _vectors(donor: "Collection[Any, Any]", digests: Sequence[str]) -> dict[str, Vectors]:
         from weaviate.classes.query import Filter
 
         found: dict[str, Vectors] = {}
@@ -94,7 +106,7 @@ class WeaviatePassageWriter:
         while wanted:
             some, wanted = wanted[:100], wanted[100:]
             with mapped_errors("read vectors"):
-                answer = self._collection.query.fetch_objects(
+                answer = donor.query.fetch_objects(
                     filters=Filter.by_property("digest").contains_any(some),
                     limit=COPIES,
                     include_vector=True,

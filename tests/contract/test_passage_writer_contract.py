@@ -21,9 +21,9 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     if request.param == "fake":
         yield FakePassageWriter(), FakeLedger()
         return
+    from tasks.adapters.collections import ensure_collection
     from tasks.adapters.ledger import WeaviateLedger
     from tasks.adapters.passage_writer import WeaviatePassageWriter
-    from tasks.adapters.schema import ensure_collection
 
     settings = request.getfixturevalue("server_settings")
     alias = request.getfixturevalue("collection_name")
@@ -196,8 +196,8 @@ def test_an_unknown_source_has_a_new_record(store: Store) -> None:
 def test_a_record_of_another_collection_is_not_ours(
     server_settings: object, collection_name: str
 ) -> None:
+    from tasks.adapters.collections import ensure_collection
     from tasks.adapters.ledger import WeaviateLedger
-    from tasks.adapters.schema import ensure_collection
 
     with connect(server_settings, "writer") as client:  # type: ignore[arg-type]
         name = ensure_collection(client, collection_name, META)

@@ -43,7 +43,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
         writer = FakePassageWriter()
         yield Place(writer, FakeWindowIndex(writer))
         return
-    from tasks.adapters.schema import ensure_collection
+    from tasks.adapters.collections import ensure_collection
 
     settings = request.getfixturevalue("server_settings")
     alias = request.getfixturevalue("collection_name")

@@ -12,8 +12,8 @@ from search.connection import connect, mapped_errors
 from search.errors import CollectionMismatch, CollectionMissing, ServerRefused
 from search.reader import Reader
 from search.settings import Settings
+from tasks.adapters.collections import check_collection, ensure_collection
 from tasks.adapters.passage_writer import WeaviatePassageWriter
-from tasks.adapters.schema import ensure_collection
 from tests.support.fakes import META, file_passage, vectors_for
 
 
@@ -78,11 +78,11 @@ def test_a_collection_of_another_model_is_refused_with_what_differs(
     from dataclasses import replace
 
     with connect(server_settings, "writer") as client:
-        ensure_collection(client, collection_name, META)
+        name = ensure_collection(client, collection_name, META)
         with pytest.raises(CollectionMismatch, match=r"dimensions: 4, not 8"):
-            ensure_collection(client, collection_name, replace(META, dimensions=8))
+            check_collection(client, collection_name, name, replace(META, dimensions=8))
         renamed = replace(META, embedder="a folder with the same weights")
-        assert ensure_collection(client, collection_name, renamed)
+        check_collection(client, collection_name, name, renamed)
 
 
 def test_a_collection_that_huginn_did_not_make_is_left_alone(
@@ -110,7 +110,7 @@ def test_w31_a_collection_whose_ids_are_matched_by_word_is_refused_at_the_start(
             ],
         )
         with pytest.raises(CollectionMismatch, match=r"not matched whole: corpus, source, .*path"):
-            ensure_collection(client, collection_name, META)
+            check_collection(client, collection_name, name, META)
 
 
 def test_w01_one_bad_object_among_many_is_not_acknowledged(

@@ -12,9 +12,9 @@ from hypothesis.stateful import run_state_machine_as_test
 from search.collection import ledger_name
 from search.connection import connect
 from search.settings import Settings
+from tasks.adapters.collections import ensure_collection
 from tasks.adapters.ledger import WeaviateLedger
 from tasks.adapters.passage_writer import WeaviatePassageWriter
-from tasks.adapters.schema import ensure_collection
 from tasks.adapters.window_index import WeaviateWindowIndex
 from tests.support.fake_rooms import Boundaries, RoomWork
 from tests.support.fakes import META

@@ -23,9 +23,9 @@ from search.ledger import SourceRecord
 from search.passage import Passage
 from search.service_place import Place, place_of
 from search.settings import EmbedderSettings, Settings
+from tasks.adapters.collections import ensure_collection
 from tasks.adapters.ledger import WeaviateLedger
 from tasks.adapters.passage_writer import WeaviatePassageWriter
-from tasks.adapters.schema import ensure_collection
 from tasks.ports import Vectors
 
 ROOT = Path(__file__).parents[2]

@@ -16,9 +16,9 @@ from search.query import query
 from search.reader import Reader
 from search.requests import COMMANDS
 from search.settings import Settings
+from tasks.adapters.collections import ensure_collection
 from tasks.adapters.ledger import WeaviateLedger
 from tasks.adapters.passage_writer import WeaviatePassageWriter
-from tasks.adapters.schema import ensure_collection
 from tasks.ports import Vectors
 from tests.support.fakes import META, FakeEmbedder, current, vectors_for
 
