@@ -229,3 +229,22 @@ class RebuildWaits(PermanentError):
             "`huginn refresh`; `huginn rebuild --cancel` gives it up."
         )
         self.sources = tuple(sources)
+
+
+class NeverRead(PermanentError):
+    """Nothing of the source is held, for no run has read it yet: there is nothing to verify."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(f"{source}: no run has read it yet. Run `huginn refresh`.")
+        self.source = source
+
+
+class StillMoving(TransientError):
+    """A source that changed again and again while it was verified: nothing can be said of it."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(
+            f"{source}: it changed again and again meanwhile, so it could not be compared. "
+            "Run `huginn verify` again when it is quieter."
+        )
+        self.source = source

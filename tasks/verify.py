@@ -1,0 +1,177 @@
+"""``verify``: derives a source's passages anew and compares (spec 7.2).
+
+::
+
+    source ──► clean run, on a store that only records ──┐
+                                                          ├─ by id: fingerprint, text, citation
+    store  ──► what is held, read as objects ────────────┘   and every vector there?
+
+The rule in one sentence: what differs is what the next run would leave different from a clean run.
+``tasks.verify_repo`` and ``tasks.verify_room`` say how news is kept apart. Nothing is embedded, and
+nothing is written but by ``mend``.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from search.connection import connect
+from search.ledger import SourceRecord
+from search.reader import Reader
+from search.settings import Settings
+from tasks.adapters.stored_objects import StoredObjects
+from tasks.bootstrap import open_store
+from tasks.commit import distrusted
+from tasks.domain.cursors import check_deletes
+from tasks.domain.verification import MOST_NAMED, Finding, differences
+from tasks.errors import RoomRefused, SourceNotListed
+from tasks.progress import listener
+from tasks.settings import is_room, run_settings
+from tasks.verify_chain import Sides
+from tasks.verify_repo import repo_sides
+from tasks.verify_room import room_sides
+from tasks.verify_snapshot import Snapshot, snapshot
+
+MENDING = "`huginn verify --repair` began to mend it: run `huginn refresh`"
+
+
+def sources_named(source: str | None) -> list[str]:
+    """Ids of the sources to verify: the one that is meant, or all that are held or listed.
+
+    Raises:
+        CollectionMissing: nothing was ever ingested.
+        SourceNotListed: no such source is held or listed.
+    """
+    settings, _ = run_settings()
+    with connect(settings, "writer", listener().say) as client:
+        _, records = Reader(client, settings.weaviate.collection).standing()
+    known = {*records, *(f"repo:{each.name}" for each in settings.repositories)}
+    if source is None:
+        return sorted(known)
+    if is_room(source):
+        wanted = source.removeprefix("chat:")
+        meant = {each for each in records if wanted in (each[5:], records[each].alias)}
+    else:
+        meant = known & {f"repo:{source.removeprefix('repo:')}"}
+    if not meant:
+        raise SourceNotListed(source)
+    return sorted(meant)
+
+
+def verified(source: str, *, mend: bool = False, allow_mass_delete: bool = False) -> Finding:
+    """What ``source`` holds against what it gives; ``mend`` readies what differs for a backfill.
+
+    With ``mend`` the caller holds the source (``tasks.alone``): whatever differs is deleted, and
+    the cursor vouches for nothing until a run from the start has brought it back.
+
+    Raises:
+        HuginnError: it could not be compared.
+        TooManyDeletes: to mend it, most of it would be deleted (spec 2.7); nothing was.
+    """
+    settings, has_list = run_settings()
+    try:
+        with snapshot(settings, source) as taken, _sides(source, taken) as sides:
+            found = _compared(taken, sides)
+            if mend and found.result == "different":
+                _delete(settings, taken, sides, allowed=allow_mass_delete)
+            return found
+    except RoomRefused as refused:
+        return Finding(source, "leaving", reason=f"it may not be read: {refused.reason}")
+    except SourceNotListed:
+        if not has_list:
+            raise
+        return Finding(source, "leaving", reason="it is no longer listed")
+
+
+def cursor_ahead(source: str) -> list[str]:
+    """Ids of passages that the next run takes for held, and that are not held as they must be.
+
+    None: no cursor is ahead of the passages, after whatever kill, before any other run.
+    """
+    settings, _ = run_settings()
+    with snapshot(settings, source) as taken, _sides(source, taken) as sides:
+        found = differences(sides.expected.prints(), sides.held.prints())
+        return [identifier for identifier, kind in found if kind != "extra"]
+
+
+def surveyed() -> list[Finding]:
+    """What is held of no source that the ledger knows, and what is held but never found."""
+    settings, _ = run_settings()
+    with _objects(settings) as (objects, reader, name):
+        told = objects.survey()
+        known = reader.records(name).keys()
+        orphans = [each for each in told.counts if each not in known and objects.count(each)]
+        return [
+            Finding(source, "different", told.counts[source], {"orphan": told.counts[source]})
+            for source in sorted(orphans)
+        ] + [
+            Finding(
+                source,
+                "different",
+                told.counts[source],
+                {"hidden": len(ids)},
+                tuple(sorted(ids)[:MOST_NAMED]),
+            )
+            for source, ids in sorted(told.hidden.items())
+            if source not in orphans
+        ]
+
+
+def expunge_hidden(source: str) -> None:
+    """Deletes of ``source`` what is held and never found; the caller holds it."""
+    settings, _ = run_settings()
+    with _objects(settings) as (objects, _, _name):
+        ids = objects.survey().hidden.get(source, [])
+    with open_store(settings) as store:
+        store.owned(source)
+        if source in store.ledger.records():
+            store.ledger.put(_distrusted(store.ledger.record(source)))
+        store.writer.expunge(ids)
+
+
+@contextmanager
+def _objects(settings: Settings) -> Iterator[tuple[StoredObjects, Reader, str]]:
+    with connect(settings, "writer", listener().say) as client:
+        reader = Reader(client, settings.weaviate.collection)
+        at = reader.resolve()
+        yield StoredObjects(client, at.name, at.meta.dimensions), reader, at.name
+
+
+def _sides(source: str, taken: Snapshot) -> AbstractContextManager[Sides]:
+    kind, _, name = source.partition(":")
+    return (room_sides if kind == "chat" else repo_sides)(name, taken)
+
+
+def _compared(taken: Snapshot, sides: Sides) -> Finding:
+    kinds: Counter[str] = Counter()
+    named: list[str] = []
+    for identifier, kind in differences(sides.expected.prints(), sides.held.prints()):
+        kinds[kind] += 1
+        if len(named) < MOST_NAMED:
+            named.append(identifier)
+    record = taken.record
+    if record.state == "current" and record.passages != taken.count:
+        kinds["count"] = 1
+    return Finding(
+        source=record.source,
+        result="different" if kinds else "same",
+        passages=taken.count,
+        differences=dict(kinds),
+        ids=tuple(named),
+        behind=sides.behind,
+    )
+
+
+def _delete(settings: Settings, taken: Snapshot, sides: Sides, *, allowed: bool) -> None:
+    source = taken.record.source
+    found = [*differences(sides.expected.prints(), sides.held.prints())]
+    extra = [identifier for identifier, kind in found if kind == "extra"]
+    check_deletes(source, extra, taken.count, allowed=allowed)
+    with open_store(settings) as store:
+        store.owned(source)
+        store.ledger.put(_distrusted(store.ledger.record(source)))
+        store.writer.expunge([identifier for identifier, _ in found])
+
+
+def _distrusted(record: SourceRecord) -> SourceRecord:
+    return distrusted(record).failed(MENDING)
