@@ -25,6 +25,7 @@ def running_api(home: Path) -> Iterator[str]:
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
         "PREFECT_LOGGING_LEVEL": "WARNING",
+        "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": "3",
     }
     environment.pop("PREFECT_API_URL", None)
     with (home / "server.log").open("wb") as log:
