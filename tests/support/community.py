@@ -33,6 +33,7 @@ class Community:
     forge: dict[str, Any] = field(default_factory=dict)
     grpc_port: int | None = None
     matrix: dict[str, Any] = field(default_factory=dict)
+    embedding: dict[str, Any] = field(default_factory=dict)
 
     def reads(self, server: People, reader: str) -> None:
         """Lets the user ``reader`` of that homeserver be the reader."""
@@ -74,6 +75,7 @@ class Community:
             },
             "forge": self.forge,
             "matrix": self.matrix,
+            "embedder": self.embedding,
             "repositories": [
                 {"name": name, "url": str(repository.path)} | self.options[name]
                 for name, repository in self.repositories.items()
@@ -131,6 +133,18 @@ class Community:
                 settings=settings,
                 embedder=lambda _: self.embedder(),
             )
+
+    def rebuild(self, **options: bool) -> dict[str, Any]:
+        """The flow ``rebuild``; outcomes by source, also when the run failed."""
+        from flows.rebuild import rebuild
+        from flows.report import SourcesFailed
+
+        with self.configured():
+            try:
+                outcomes = rebuild(**options)
+            except SourcesFailed as error:
+                outcomes = list(error.outcomes)
+        return {outcome.source: outcome for outcome in outcomes}
 
     def record(self, source: str) -> SourceRecord | None:
         """What the ledger says of a source."""
