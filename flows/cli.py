@@ -7,6 +7,7 @@ import click
 
 from flows.cli_common import config_option, json_option, mass_option, run
 from flows.command_rebuild import rebuild
+from flows.command_verify import verify
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -242,3 +243,4 @@ def status(config: Path | None, as_json: bool) -> None:
 
 
 main.add_command(rebuild)
+main.add_command(verify)

@@ -1,7 +1,8 @@
 """Runs a flow from the command line, on this machine: look first, load Prefect only for work."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 import click
@@ -40,7 +41,7 @@ def run_refresh(*, corpus: Corpus | None, allow_mass_delete: bool, as_json: bool
         unchanged = [*rooms.unchanged, *found.unchanged]
         report([Outcome(source, "unchanged") for source in unchanged], as_json=as_json)
         return 0
-    _quieten()
+    quieten()
     from flows.refresh import refresh
 
     return _run(
@@ -50,7 +51,7 @@ def run_refresh(*, corpus: Corpus | None, allow_mass_delete: bool, as_json: bool
 
 def run_rebuild(*, erase: bool, allow_mass_delete: bool, as_json: bool) -> int:
     """``huginn rebuild``."""
-    _quieten()
+    quieten()
     from flows.rebuild import rebuild
 
     return _run(lambda: rebuild(erase=erase, allow_mass_delete=allow_mass_delete), as_json=as_json)
@@ -82,30 +83,37 @@ def run_backfill(source: str | None, *, allow_mass_delete: bool, as_json: bool) 
     if source is not None and is_room(source):
         with displayed():
             listed_rooms(source)
-    _quieten()
+    quieten()
     from flows.backfill import backfill
 
     return _run(lambda: backfill(source, allow_mass_delete=allow_mass_delete), as_json=as_json)
 
 
-def _quieten() -> None:
+def quieten() -> None:
     """The report names each failure; Prefect's stacks of the same would bury it."""
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
 
 
 def _run(flow: Callable[[], list[Outcome]], *, as_json: bool) -> int:
     try:
-        with displayed():
+        with displayed(), prefect_told():
             outcomes = flow()
     except SourcesFailed as error:
         report(error.outcomes, as_json=as_json)
         return FAILED
+    report(outcomes, as_json=as_json)
+    return 0
+
+
+@contextmanager
+def prefect_told() -> Iterator[None]:
+    """For the block, Prefect that does not answer is an error of ours (``PrefectUnavailable``)."""
+    try:
+        yield
     except Exception as error:
         if isinstance(error, HuginnError) or not _is_prefects(error):
             raise
         raise PrefectUnavailable(type(error).__name__) from None
-    report(outcomes, as_json=as_json)
-    return 0
 
 
 def _is_prefects(error: BaseException) -> bool:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from search.collection import PARTS_VECTOR, PROPERTIES, WINDOW_VECTOR, fingerprint_over, rfc3339
@@ -136,6 +136,18 @@ def difference(expected: Print, held: Print) -> Kind | None:
     if {held.fingerprint, held.claimed} != {expected.fingerprint}:
         return "form"
     return None if held.whole else "vectors"
+
+
+def merged(found: Finding, also: Finding | None) -> Finding:
+    """A source's finding, with what a survey of the whole collection found of it."""
+    if also is None or found.result == "leaving":
+        return found
+    return replace(
+        found,
+        result="unverified" if found.result == "unverified" else "different",
+        differences={**found.differences, **also.differences},
+        ids=(*found.ids, *also.ids)[:MOST_NAMED],
+    )
 
 
 def _digest(properties: Mapping[str, Any]) -> str:
