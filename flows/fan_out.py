@@ -69,6 +69,7 @@ def over_workers(
             run = seen[ordered.run]
             if not run.is_final and _is_dead(source, ordered, run, held):
                 runs.give_up(ordered.run, f"{source}: no sign of life; another run takes it over")
+                _release(_on(source, held or []))
                 run = runs.Run("CRASHED")
             if not run.is_final:
                 continue
@@ -92,6 +93,13 @@ def _claims() -> list[Claim] | None:
     with suppress(HuginnError), open_store(load_settings()) as store:
         return [Claim.from_json(each) for each in store.ledger.documents(CLAIM).values()]
     return None
+
+
+def _release(dead: Sequence[Claim]) -> None:
+    """Takes dead claims away, so that whoever takes over need not wait for the lease once more."""
+    with suppress(HuginnError), open_store(load_settings()) as store:
+        for claim in dead:
+            store.ledger.forget_document(CLAIM, claim.key)
 
 
 def _on(source: str, held: Sequence[Claim]) -> list[Claim]:

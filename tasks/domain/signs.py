@@ -41,7 +41,8 @@ class Signs:
     def is_dead(self, state: Hashable, claims: Iterable[Claim]) -> bool:
         """Whether it is, told by its state in Prefect and the claims on its source just now.
 
-        Whatever changed since the last time counts as a sign of life.
+        Whatever changed since the last time counts as a sign of life. If it is dead, so are all
+        those claims: none of their beats went up for the length of the lease.
         """
         beats = {each.owner: each.beat for each in claims}
         seen = (state, frozenset(beats.items()))

@@ -263,12 +263,13 @@ def test_p13_p14_two_workers_share_a_refresh_and_one_is_killed(
     site: Site, synapse: Synapse, prefect_api: str
 ) -> None:
     with ExitStack() as stack:
-        workers = [
-            stack.enter_context(site.worker(machine, "--limit", "2"))
+        stack.enter_context(site.worker(site.first, "--work-queue", "default"))
+        survivor, victim = (
+            stack.enter_context(site.worker(machine, "--work-queue", "sources", "--limit", "1"))
             for machine in (site.first, site.second)
-        ]
+        )
         run = site.run("refresh/refresh-forge", corpus=None, fan_out=True)
-        victim = _the_one_without(run, workers)
+        eventually("the run at work", lambda: site.state(run).is_running())
         later = site.run("refresh/refresh-forge")
         state = eventually("the later run's end", lambda: _final(site, later))
         assert state.name == "Cancelled"
@@ -281,10 +282,10 @@ def test_p13_p14_two_workers_share_a_refresh_and_one_is_killed(
     assert len(children) == 5
     (killed, *_, taker) = children[source]
     assert victim.took(killed.id)
-    assert not victim.took(taker.id)
+    assert survivor.took(taker.id)
     assert (killed.state.name, taker.state.name) == ("Crashed", "Completed")
-    for taken in workers:
-        assert any(taken.took(each.id) for ones in children.values() for each in ones)
+    for worker in (survivor, victim):
+        assert any(worker.took(each.id) for ones in children.values() for each in ones)
     for source_of, ones in children.items():
         assert ones[-1].state.is_completed()
         left = runs.left(ones[-1].id)
@@ -300,16 +301,6 @@ def test_p13_p14_two_workers_share_a_refresh_and_one_is_killed(
     clean.refresh()
     assert without_vectors(site.first.passages()) == without_vectors(clean.passages())
     assert len(clean.passages()) >= 3 * FILES + 2
-
-
-def _the_one_without(run: UUID, workers: list[Worker]) -> Worker:
-    """The worker that does not run it."""
-
-    def look() -> Worker | None:
-        others = [each for each in workers if not each.took(run)]
-        return others[0] if len(others) == 1 else None
-
-    return eventually("a worker that took the run", look)
 
 
 def _final(site: Site, run: UUID) -> Any:
