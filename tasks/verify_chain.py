@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from search.embedding import Embedder, Side, Vector
+from search.embedding import Embedder, EmbedderIdentity, Side, Vector
 from tasks.adapters.recording import Recording
 from tasks.commit import commit
 from tasks.context import Store
@@ -13,11 +13,23 @@ from tasks.repos import Begun
 
 
 class Unembedding(Embedder):
-    """Counts tokens as the embedder does, and never loads its model: vectors are not compared."""
+    """Counts tokens as the embedder ``of`` does, and never loads its model: no vector is needed."""
+
+    def __init__(self, of: Embedder) -> None:
+        self._of = of
 
     def embed(self, texts: Sequence[str], side: Side) -> list[Vector]:  # noqa: ARG002
         """A vector of no numbers for each text."""
         return [[] for _ in texts]
+
+    def count_tokens(self, text: str) -> int:
+        """See ``Embedder``."""
+        return self._of.count_tokens(text)
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """See ``Embedder``."""
+        return self._of.identity
 
 
 @dataclass(frozen=True, slots=True)

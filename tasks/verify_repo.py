@@ -69,7 +69,7 @@ def _run(opened: RepoContext, store: Store, target: str | None) -> None:
         opened,
         repository=_Pinned(opened.repository, target),
         store=store,
-        embedder=Unembedding(opened.settings.embedder),
+        embedder=Unembedding(opened.embedder),
     )
     run(
         store,

@@ -73,7 +73,7 @@ def _on(opened: RoomContext, store: Store, index: Recording) -> RoomContext:
         opened,
         store=store,
         index=index,
-        embedder=Unembedding(opened.settings.embedder),
+        embedder=Unembedding(opened.embedder),
         purges=purges,
     )
 

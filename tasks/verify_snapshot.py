@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from search.connection import connect
-from search.ledger import SourceRecord
+from search.ledger import RoomCursor, SourceRecord
 from search.reader import Reader, Resolved
 from search.settings import Settings
 from tasks.adapters.ledger import WeaviateLedger
@@ -57,7 +57,8 @@ class Snapshot:
 
     def empty_store(self, recording: Recording) -> Store:
         """A store in which a first run would find itself: the same reader, the same purges."""
-        record = SourceRecord(self.record.source, identity=self.record.identity)
+        start = RoomCursor(covered=self.record.room.covered)
+        record = SourceRecord(self.record.source, identity=self.record.identity, room=start)
         others = {key: text for key, text in self.documents.items() if key[0] not in _OF_SOURCE}
         return Store(recording, RecordingLedger(record, others))
 
@@ -81,7 +82,7 @@ def snapshot(settings: Settings, source: str) -> Iterator[Snapshot]:
             try:
                 _load(held, client, at, source)
                 if ledger.record(source) == record:
-                    yield Snapshot(record, documents, held, held.count())
+                    yield Snapshot(record, documents, held, held.count(source))
                     return
             finally:
                 held.close()

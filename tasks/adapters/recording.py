@@ -20,7 +20,7 @@ from tasks.ports import StoredPassage, Vectors
 
 _SCHEMA = """
 create table passage (
-    id text primary key, kind text, claimed text, fingerprint text, text_print text,
+    id text primary key, source text, kind text, claimed text, fingerprint text, text_print text,
     citation_print text, whole int, rules text, path text, blob text, sha text, thread text,
     segment text, first int, last int, ingested int, events text, edits text
 );
@@ -40,7 +40,7 @@ _PAGE = 2_000
 
 
 class Recording:
-    """``PassageWriter`` and ``WindowIndex`` of one source; what is asked of others is not there.
+    """``PassageWriter`` and ``WindowIndex``.
 
     It knows no vectors, so that every text counts as one that was never embedded.
     """
@@ -62,6 +62,7 @@ class Recording:
             self._longest = max(self._longest, last - first)
         row = (
             found.id,
+            properties["source"],
             properties["kind"],
             found.claimed,
             found.fingerprint,
@@ -89,17 +90,17 @@ class Recording:
 
     def stored(
         self,
-        source: str,  # noqa: ARG002  # there is only one
+        source: str,
         *,
         paths: Sequence[str] | None = None,
         commits: Sequence[str] | None = None,
     ) -> Iterator[StoredPassage]:
         """See ``PassageWriter``."""
         if paths is None and commits is None:
-            yield from self._stored("")
+            yield from self._stored(source, "true")
         for name, values in (("path", paths), ("sha", commits)):
             for some in batched(values or (), _AT_ONCE):
-                yield from self._stored(f"where {name} in ({_marks(some)})", some)
+                yield from self._stored(source, f"{name} in ({_marks(some)})", some)
 
     def vectors(self, digests: Sequence[str]) -> dict[str, Vectors]:  # noqa: ARG002
         """See ``PassageWriter``: there are none."""
@@ -125,16 +126,17 @@ class Recording:
         for table in ("named", "passage"):
             self._db.executemany(f"delete from {table} where id = ?", [(each,) for each in ids])  # noqa: S608
 
-    def count(self, source: str = "") -> int:  # noqa: ARG002  # there is only one
+    def count(self, source: str) -> int:
         """See ``PassageWriter``."""
-        return int(self._db.execute("select count(*) from passage").fetchone()[0])
+        counted = self._db.execute("select count(*) from passage where source = ?", [source])
+        return int(counted.fetchone()[0])
 
-    def holding(self, source: str, events: Sequence[str]) -> list[StoredWindow]:  # noqa: ARG002
+    def holding(self, source: str, events: Sequence[str]) -> list[StoredWindow]:
         """See ``WindowIndex``."""
         found: dict[str, StoredWindow] = {}
         for some in batched(dict.fromkeys(events), _AT_ONCE):
             chosen = f"id in (select id from named where name in ({_marks(some)}))"  # noqa: S608
-            found |= {each.id: each for each in self._windows(chosen, some)}
+            found |= {each.id: each for each in self._windows(source, chosen, some)}
         return list(found.values())
 
     def neighbours(self, source: str, thread: str, at: datetime) -> list[StoredWindow]:
@@ -145,22 +147,24 @@ class Recording:
             "max(first) from passage where first <= ?",
             "min(first) from passage where first > ?",
         ):
-            nearest = f"select {side} and thread = ?"
-            chosen = f"select segment from passage where thread = ? and first = ({nearest})"  # noqa: S608
-            names |= {row[0] for row in self._db.execute(chosen, (thread, moment, thread))}
+            nearest = f"select {side} and source = ? and thread = ?"
+            chosen = f"source = ? and thread = ? and first = ({nearest})"
+            of = (source, thread)
+            found = self._rows(f"select segment from passage where {chosen}", (*of, moment, *of))  # noqa: S608
+            names |= {row[0] for row in found}
         return self.segments(source, thread, sorted(names))
 
-    def segments(self, source: str, thread: str, names: Sequence[str]) -> list[StoredWindow]:  # noqa: ARG002
+    def segments(self, source: str, thread: str, names: Sequence[str]) -> list[StoredWindow]:
         """See ``WindowIndex``."""
         found: list[StoredWindow] = []
         for some in batched(dict.fromkeys(names), _AT_ONCE):
             chosen = f"thread = ? and segment in ({_marks(some)})"
-            found += self._windows(chosen, [thread, *some])
+            found += self._windows(source, chosen, [thread, *some])
         return found
 
     def between(
         self,
-        source: str,  # noqa: ARG002  # there is only one
+        source: str,
         thread: str | None,
         first: datetime,
         last: datetime,
@@ -172,18 +176,21 @@ class Recording:
         values: list[Any] = [low - self._longest, high, low]
         if thread is not None:
             chosen, values = f"thread = ? and {chosen}", [thread, *values]
-        return list(self._windows(chosen, values))
+        return list(self._windows(source, chosen, values))
 
-    def windows(self, source: str) -> Iterator[StoredWindow]:  # noqa: ARG002
+    def windows(self, source: str) -> Iterator[StoredWindow]:
         """See ``WindowIndex``."""
-        yield from self._windows("kind = 'window'", ())
+        yield from self._windows(source, "true")
 
     def held(self, ids: Sequence[str]) -> Iterator[tuple[tuple[Turn, ...], Vectors]]:  # noqa: ARG002
         """See ``WindowIndex``: there are no vectors."""
         return iter(())
 
-    def _stored(self, chosen: str, values: Sequence[str] = ()) -> Iterator[StoredPassage]:
-        for row in self._rows(f"select {_SEEN} from passage {chosen}", values):  # noqa: S608
+    def _stored(
+        self, source: str, chosen: str, values: Sequence[str] = ()
+    ) -> Iterator[StoredPassage]:
+        where = f"source = ? and {chosen}"
+        for row in self._rows(f"select {_SEEN} from passage where {where}", [source, *values]):  # noqa: S608
             yield StoredPassage(
                 id=row[0],
                 kind=row[1],
@@ -194,8 +201,11 @@ class Recording:
                 commit=row[6],
             )
 
-    def _windows(self, chosen: str, values: Sequence[Any]) -> Iterator[StoredWindow]:
-        for row in self._rows(f"select {_WINDOW} from passage where {chosen}", values):  # noqa: S608
+    def _windows(
+        self, source: str, chosen: str, values: Sequence[Any] = ()
+    ) -> Iterator[StoredWindow]:
+        where = f"source = ? and {chosen}"
+        for row in self._rows(f"select {_WINDOW} from passage where {where}", [source, *values]):  # noqa: S608
             yield StoredWindow(
                 id=row[0],
                 thread=row[1],
