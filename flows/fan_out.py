@@ -66,6 +66,9 @@ def over_workers(
         seen = runs.look([each.run for each in at_work.values()])
         held = _claims()
         for source, ordered in [*at_work.items()]:
+            if seen is None:
+                ordered.signs.unseen()
+                continue
             run = seen[ordered.run]
             if not run.is_final and _is_dead(source, ordered, run, held):
                 runs.give_up(ordered.run, f"{source}: no sign of life; another run takes it over")

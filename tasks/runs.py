@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
+
+import httpx
 
 from search.errors import PermanentError
 from tasks import runtime  # noqa: F401  # sets Prefect's defaults before Prefect is imported
@@ -71,8 +73,14 @@ def order(deployment: str, parameters: Mapping[str, Any]) -> UUID:
     return UUID(str(ordered.id))  # type: ignore[union-attr]  # it dispatches on being in a loop
 
 
-def look(ids: Sequence[UUID]) -> dict[UUID, Run]:
-    """How runs stand. One that was deleted counts as crashed."""
+def look(ids: Sequence[UUID]) -> dict[UUID, Run] | None:
+    """How runs stand; one that was deleted counts as crashed. None while the API is away."""
+    with suppress(httpx.TransportError):
+        return _look(ids)
+    return None
+
+
+def _look(ids: Sequence[UUID]) -> dict[UUID, Run]:
     found = dict.fromkeys(ids, Run("CRASHED"))
     with _client() as client:
         for start in range(0, len(ids), _PAGE):

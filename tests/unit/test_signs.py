@@ -27,7 +27,7 @@ def clock() -> Clock:
     return Clock()
 
 
-def test_a_run_whose_claim_stands_still_for_the_lease_is_dead(clock: Clock) -> None:
+def test_p14_a_run_whose_claim_stands_still_for_the_lease_is_dead(clock: Clock) -> None:
     signs = Signs.of(clock, LEASE, [])
     assert not signs.is_dead("running", [OWN])
     clock.now += LEASE
