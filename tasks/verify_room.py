@@ -25,7 +25,7 @@ from tasks.context import Store
 from tasks.domain.acknowledgement import Counts
 from tasks.errors import NeverRead, StillMoving
 from tasks.room_context import RoomContext
-from tasks.room_records import purges_of
+from tasks.room_records import purges_of, put_reader, reader_of
 from tasks.settings import run_settings
 from tasks.verify_chain import Sides, Unembedding, run
 from tasks.verify_snapshot import Snapshot
@@ -55,6 +55,7 @@ def sides(opened: RoomContext, snapshot: Snapshot, expected: Recording) -> Sides
     if record.room == RoomCursor():
         raise NeverRead(record.source)
     held, clean = snapshot.store, snapshot.empty_store(expected)
+    _tell_now(opened, held, clean)
     contexts = _on(opened, held, snapshot.held), _on(opened, clean, expected)
     news, _ = [_run(context) for context in contexts]
     found = Sides(expected, snapshot.held, _behind(contexts[0], record.room, news))
@@ -65,6 +66,14 @@ def sides(opened: RoomContext, snapshot: Snapshot, expected: Recording) -> Sides
         if not any(counts.written or counts.deleted for counts in again):
             return found
     raise StillMoving(record.source)
+
+
+def _tell_now(opened: RoomContext, *stores: Store) -> None:
+    """Both sides' runs end at a token of this moment: one of before the cursor leads back."""
+    reader = reader_of(stores[0].ledger)
+    now = opened.homeserver.news(reader.reached).next
+    for store in stores:
+        put_reader(store.ledger, replace(reader, reached=now))
 
 
 def _on(opened: RoomContext, store: Store, index: Recording) -> RoomContext:
