@@ -70,7 +70,8 @@ class RoomCursor:
 
     ``since`` is the UTC time at which a walk back began; ``again`` says that the run was cut short
     and went on with an older ``target``: another way forward follows. ``purges`` are the purges
-    that are done when the run has swept.
+    that are done when the run has swept. ``covered`` is the UTC time from which on messages are
+    held, "" for all of them.
     """
 
     stream: str | None = None
@@ -82,6 +83,7 @@ class RoomCursor:
     since: str = ""
     again: bool = False
     purges: tuple[str, ...] = ()
+    covered: str = ""
 
 
 Cursor = RepoCursor | RoomCursor

@@ -7,6 +7,7 @@ from tasks.commit import distrusted
 from tasks.context import Store
 from tasks.domain.acknowledgement import Acknowledgement, Confirmation, Counts
 from tasks.domain.batches import batched
+from tasks.range_records import forget_range
 from tasks.room_reading import forget_hiding_edits
 from tasks.room_unfinished import forget_unfinished
 
@@ -35,5 +36,6 @@ def remove(store: Store, source: str) -> Acknowledgement:
     )
     forget_hiding_edits(store.ledger, source)
     forget_unfinished(store.ledger, source)
+    forget_range(store.ledger, source)
     store.ledger.forget(source)
     return acknowledgement

@@ -54,7 +54,7 @@ def begin(context: RepoContext, *, from_start: bool = False) -> Begun:
     """
     ledger = context.store.ledger
     record = ledger.record(context.listed.source)
-    _check_identity(record, context)
+    check_identity(record, context)
     record = replace(record, **_facts(context))
     target = context.repository.tip()
     if target is None:
@@ -117,10 +117,11 @@ def upsert(context: RepoContext, *, allow_mass_delete: bool = False) -> Acknowle
     if position.phase == "deletes":
         return _delete(context, record, plan, allowed=allow_mass_delete)
     take = next_files if position.phase == "files" else next_commits
-    return _write(context, record, plan, take(context, plan, record.cursor))
+    return write(context, record, plan, take(context, plan, record.cursor))
 
 
-def _write(context: RepoContext, record: SourceRecord, plan: Plan, step: Step) -> Acknowledgement:
+def write(context: RepoContext, record: SourceRecord, plan: Plan, step: Step) -> Acknowledgement:
+    """Writes what a step made, as far as it is not stored in just that form."""
     writer = context.store.writer
     seen = writer.stored(record.source, paths=step.paths, commits=step.commits)
     stored = {each.id: each.fingerprint for each in seen}
@@ -230,7 +231,12 @@ def _facts(context: RepoContext) -> dict[str, Any]:
     }
 
 
-def _check_identity(record: SourceRecord, context: RepoContext) -> None:
+def check_identity(record: SourceRecord, context: RepoContext) -> None:
+    """Refuses a name under which another repository was taken in.
+
+    Raises:
+        NameClash: the record is that one's.
+    """
     if record.identity and record.identity != context.identity:
         raise NameClash(
             f"{record.source} was ingested from another repository ({record.identity}). "

@@ -1,13 +1,14 @@
 """Reads a batch of a room's events and tells what each is to us (spec 1.2, 3.2, 3.6)."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from search.ledger import RoomCursor
 from tasks.chat_ports import Page, RawEvent
 from tasks.domain.acknowledgement import Counts
-from tasks.domain.messages import FOREIGN_EDIT, REDACTED, STATE, Message
+from tasks.domain.messages import FOREIGN_EDIT, REDACTED, STATE, Message, time_of
 from tasks.domain.rooms import event_refuses
 from tasks.errors import RoomRefused
 from tasks.room_context import RoomContext
@@ -44,16 +45,23 @@ class Batch:
         return Counts(events=len(self.events), skipped=dict(skipped))
 
 
-def read_batch(reading: Reading, cursor: RoomCursor, *, formerly_bridged: bool) -> Batch:
+def read_batch(
+    reading: Reading,
+    cursor: RoomCursor,
+    *,
+    formerly_bridged: bool,
+    floor: datetime | None = None,
+) -> Batch:
     """Pages from where the cursor stands, back or forward.
 
-    ``formerly_bridged``: a steward says that what is left of a bridge does not count.
+    ``formerly_bridged``: a steward says that what is left of a bridge does not count. A walk back
+    ends at a page of which every event is older than ``floor``.
 
     Raises:
         RoomRefused: an event shows that the room may not be read (spec 3.1, 3.2).
     """
     context = reading.context
-    batch = _pages(context, cursor)
+    batch = _pages(context, cursor, floor)
     for raw in batch.events:
         refused = event_refuses(raw, context.rules, formerly_bridged=formerly_bridged)
         if refused is not None:
@@ -96,15 +104,21 @@ def _read_textless(reading: Reading, batch: Batch, events: set[str]) -> None:
             batch.present[event] = reading.message(raw)
 
 
-def _pages(context: RoomContext, cursor: RoomCursor) -> Batch:
+def _pages(context: RoomContext, cursor: RoomCursor, floor: datetime | None) -> Batch:
     batch = Batch(next=cursor.page)
     turn = context.history.back if cursor.phase == "back" else context.history.forward
     while batch.next is not None and len(batch.events) < MOST_EVENTS:
         page: Page = turn(batch.next)
         batch.events += page.events
         done = page.next == batch.next or (cursor.phase == "forward" and not page.events)
+        done |= floor is not None and _all_before(page.events, floor)
         batch.next = None if done else page.next
     if batch.events:
         newest = batch.events[0 if cursor.phase == "back" else -1]
         batch.newest = str(newest.get("event_id") or "")
     return batch
+
+
+def _all_before(events: Sequence[RawEvent], moment: datetime) -> bool:
+    times = [at for each in events if (at := time_of(each)) is not None]
+    return bool(times) and max(times) < moment

@@ -9,6 +9,7 @@ that are theirs (spec 4.5).
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from tasks.chat_ports import RawEvent
 from tasks.domain.messages import Message, Seen, seen
@@ -17,6 +18,7 @@ from tasks.ports import Ledger
 from tasks.room_context import RoomContext
 
 PURGED = "purged"
+UNCOVERED = "older than what is covered"
 HIDING = "hiding-edits"
 """The ledger's kind of document: edit → message, by event ids, for one room."""
 
@@ -26,9 +28,11 @@ class Reading:
     """Turns raw events into messages that may be held.
 
     ``senders`` are the senders of all events read so far, ``hiding`` the edits that left no text.
+    Messages before ``start`` are none of ours.
     """
 
     context: RoomContext
+    start: datetime | None = None
     senders: dict[str, str] = field(default_factory=dict)
     hiding: dict[str, str] = field(default_factory=dict)
 
@@ -45,6 +49,8 @@ class Reading:
         if message is None:
             self._hides(what.edit, what.event)
             return None, what.skipped
+        if self.start is not None and message.at < self.start:
+            return None, UNCOVERED
         purges = self.context.purges
         if covered(message, purges):
             if not covered(replace(message, edit=""), purges):

@@ -1,6 +1,6 @@
 """What a walk through a room left over: windows by older rules, of lost events, or purged."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from heapq import nsmallest
@@ -41,15 +41,19 @@ class Leftovers:
             raise TooManyDeletes(source, self.due, self.stored)
 
 
-def leftovers(context: RoomContext, cursor: RoomCursor) -> Leftovers:
-    """The next batch, in order of id from where the cursor stands."""
+def leftovers(
+    context: RoomContext,
+    cursor: RoomCursor,
+    within: Callable[[StoredWindow], bool] = lambda _: True,
+) -> Leftovers:
+    """The next batch, in order of id from where the cursor stands, of the windows ``within``."""
     stored = context.store.writer.count(context.source)
     due = 0
 
     def left() -> Iterator[tuple[str, tuple[str, ...]]]:
         nonlocal due
         for each in context.index.windows(context.source):
-            if each.id > cursor.page and _is_left(context, cursor, each):
+            if each.id > cursor.page and within(each) and _is_left(context, cursor, each):
                 due += 1
                 yield each.id, each.events
 

@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from search.ledger import RoomCursor, SourceRecord
 from tasks import in_flight
 from tasks.domain.acknowledgement import Acknowledgement, Confirmation, Counts
+from tasks.domain.ranges import SLACK
 from tasks.domain.room_cursors import arrived, begun, swept, walked_back
-from tasks.domain.rooms import Refused, is_formerly_bridged
+from tasks.domain.rooms import Admitted, Refused, is_formerly_bridged
 from tasks.errors import (
     NoRunBegun,
     OtherReader,
@@ -21,6 +22,7 @@ from tasks.errors import (
     SettingsChanged,
 )
 from tasks.progress import listener
+from tasks.range_records import covered_from
 from tasks.repos import Begun
 from tasks.room_admission import UNSURE, admitted
 from tasks.room_context import RoomContext
@@ -33,8 +35,10 @@ from tasks.room_unfinished import note_unfinished
 from tasks.vectorise import vectorised_windows
 
 
-def begin(context: RoomContext, *, from_start: bool = False) -> Begun:
+def begin(context: RoomContext, *, from_start: bool = False, covered: str | None = None) -> Begun:
     """Checks whether the room may be read and notes in the ledger where the run goes.
+
+    ``covered`` is how far back a first read goes: see ``tasks.domain.room_cursors.begun``.
 
     Raises:
         RoomRefused: it may not (spec 3); nothing of its text was read.
@@ -42,30 +46,25 @@ def begin(context: RoomContext, *, from_start: bool = False) -> Begun:
         OtherReader: the ledger holds this room as another reader saw it.
     """
     ledger = context.store.ledger
-    record = ledger.record(context.source)
-    identity = context.homeserver.identity
-    if record.identity and record.identity != identity:
-        raise OtherReader(record.identity, identity)
-    verdict = admitted(context, context.homeserver.standing())
-    if isinstance(verdict, Refused):
-        if verdict.code in UNSURE:
-            raise RoomUnchecked(context.source, verdict.reason)
-        raise RoomRefused(context.source, verdict.reason)
-    target = reader_of(ledger).reached
-    if target is None:
-        raise NoRunBegun(context.source)
+    record, verdict = checked(context)
+    target = target_of(context)
     pending = tuple(purge.id for purge in context.purges if not purge.applied)
     cursor = begun(
-        record.room, target, version=context.version, from_start=from_start, purges=pending
+        record.room,
+        target,
+        version=context.version,
+        from_start=from_start,
+        covered=covered,
+        purges=pending,
     )
     if cursor.since != record.room.since:
-        cursor = replace(cursor, since=_later_than_all(context, cursor.since))
+        cursor = replace(cursor, since=later_than_all(context, cursor.since))
     ledger.put(
         replace(
             record,
             state="refreshing",
             room=cursor,
-            identity=identity,
+            identity=context.homeserver.identity,
             alias=verdict.alias,
             name=verdict.name,
             predecessor=verdict.predecessor,
@@ -79,7 +78,37 @@ def begin(context: RoomContext, *, from_start: bool = False) -> Begun:
     return Begun(context.source, None, to_do=True)
 
 
-def _later_than_all(context: RoomContext, since: str) -> str:
+def checked(context: RoomContext) -> tuple[SourceRecord, Admitted]:
+    """What the ledger says of the room, and what the homeserver says of one that may be read.
+
+    Raises:
+        RoomRefused, RoomUnchecked, OtherReader: see ``begin``.
+    """
+    record = context.store.ledger.record(context.source)
+    identity = context.homeserver.identity
+    if record.identity and record.identity != identity:
+        raise OtherReader(record.identity, identity)
+    verdict = admitted(context, context.homeserver.standing())
+    if isinstance(verdict, Refused):
+        if verdict.code in UNSURE:
+            raise RoomUnchecked(context.source, verdict.reason)
+        raise RoomRefused(context.source, verdict.reason)
+    return record, verdict
+
+
+def target_of(context: RoomContext) -> str:
+    """The stream token that the run's discovery reached.
+
+    Raises:
+        NoRunBegun: there was none.
+    """
+    target = reader_of(context.store.ledger).reached
+    if target is None:
+        raise NoRunBegun(context.source)
+    return target
+
+
+def later_than_all(context: RoomContext, since: str) -> str:
     """A moment that no window was written after, whatever clocks wrote them (spec 2.4)."""
     times = (each.ingested_at for each in context.index.windows(context.source))
     return max([datetime.fromisoformat(since), *times]).isoformat()
@@ -101,24 +130,26 @@ def upsert(context: RoomContext, *, allow_mass_delete: bool = False) -> Acknowle
     if cursor.version != context.version:
         raise SettingsChanged(record.source)
     in_flight.undo(context.store, record.source)
-    reading = Reading(context)
+    start = covered_from(context.store.ledger, record)
+    reading = Reading(context, start)
     if cursor.phase == "sweep":
         left = leftovers(context, cursor)
         derived = derive(reading, {}, left.events)
         left.check(record.source, derived, allowed=allow_mass_delete)
         after = replace(cursor, page=left.page) if left.page else swept(cursor)
-        return _write(reading, record, derived, after, Counts())
+        return write(reading, record, derived, after, Counts())
     if cursor.phase == "forward" and cursor.target is None:
         cursor = replace(cursor, target=reader_of(context.store.ledger).reached)
     listed = is_formerly_bridged(context.room, record.alias, context.rules)
-    batch = read_batch(reading, cursor, formerly_bridged=listed)
+    floor = start - SLACK if start is not None else None
+    batch = read_batch(reading, cursor, formerly_bridged=listed, floor=floor)
     if cursor.phase == "back" and cursor.page == cursor.target and not batch.events:
         raise RoomUnreadable(record.source)
     rewrite = cursor.phase == "back" and bool(record.passages or cursor.event)
     derived = derive(reading, batch.present, batch.touched, rewrite=rewrite)
     listener().advance(record.source, len(batch.events))
     counts = batch.counts(reading.senders)
-    return _write(reading, record, derived, _after(cursor, batch), counts)
+    return write(reading, record, derived, _after(cursor, batch), counts)
 
 
 def _after(cursor: RoomCursor, batch: Batch) -> RoomCursor:
@@ -130,7 +161,7 @@ def _after(cursor: RoomCursor, batch: Batch) -> RoomCursor:
     return walked_back(cursor) if cursor.phase == "back" else arrived(cursor)
 
 
-def _write(
+def write(
     reading: Reading,
     record: SourceRecord,
     derived: Derived,

@@ -125,7 +125,7 @@ def is_redacted(raw: RawEvent) -> bool:
 
 
 def _seen_message(raw: RawEvent, event: str, *, notices: bool) -> Seen:
-    content, sender, at = raw.get("content"), _identifier(raw.get("sender")), _time(raw)
+    content, sender, at = raw.get("content"), _identifier(raw.get("sender")), time_of(raw)
     if not isinstance(content, Mapping) or not sender.startswith("@") or at is None:
         return Seen(event, skipped=MALFORMED)
     original = _replaces(content)
@@ -173,7 +173,8 @@ def _redaction_targets(raw: RawEvent) -> tuple[str, ...]:
     return tuple(dict.fromkeys(target for place in places if (target := _identifier(place))))
 
 
-def _time(raw: RawEvent) -> datetime | None:
+def time_of(raw: RawEvent) -> datetime | None:
+    """When an event says that it was sent, in UTC; None if it is no such time."""
     stamp = raw.get("origin_server_ts")
     if not isinstance(stamp, int) or isinstance(stamp, bool) or stamp < 0:
         return None

@@ -12,6 +12,7 @@ def begun(
     *,
     version: str,
     from_start: bool = False,
+    covered: str | None = None,
     purges: tuple[str, ...] = (),
     now: datetime | None = None,
 ) -> RoomCursor:
@@ -20,9 +21,12 @@ def begun(
     A run that was cut short goes on where it stopped, by the same rules. Changed rules, a room
     never read, or ``from_start`` walk back through all of it; ``stream`` stays what it was until
     the walk has arrived, so that nothing is vouched for that is not held.
+
+    ``covered`` is how far back the walk goes, None for as far as it did.
     """
+    start = "" if from_start else cursor.covered if covered is None else covered
     same_rules = cursor.version == version
-    if same_rules and cursor.phase and not from_start:
+    if same_rules and cursor.phase and not from_start and start == cursor.covered:
         resumed = replace(cursor, again=True)
         new = tuple(purge for purge in purges if purge not in cursor.purges)
         return _with_purges(resumed, new) if new else resumed
@@ -36,6 +40,7 @@ def begun(
             target=target,
             since=(now or datetime.now(UTC)).isoformat(),
             purges=purges,
+            covered=start,
         )
     if purges:
         return replace(cursor, phase="sweep", page="", target=cursor.stream, purges=purges)
@@ -67,6 +72,7 @@ def swept(cursor: RoomCursor) -> RoomCursor:
         phase="forward",
         page=cursor.target,
         again=cursor.again,
+        covered=cursor.covered,
     )
 
 
@@ -78,9 +84,11 @@ def arrived(cursor: RoomCursor) -> RoomCursor:
     assert cursor.target is not None, "a way forward has a target"  # noqa: S101  # upsert sets it
     if cursor.again:
         return replace(cursor, stream=cursor.target, page=cursor.target, target=None, again=False)
-    return RoomCursor(stream=cursor.target, event=cursor.event, version=cursor.version)
+    return RoomCursor(
+        stream=cursor.target, event=cursor.event, version=cursor.version, covered=cursor.covered
+    )
 
 
 def unheld(cursor: RoomCursor) -> RoomCursor:
     """No longer vouching for anything: the next run reads the room anew and sweeps (spec 2.3)."""
-    return RoomCursor(event=cursor.event)
+    return RoomCursor(event=cursor.event, covered=cursor.covered)
