@@ -1,12 +1,14 @@
 """``huginn``: the operator's command."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 
-from flows.cli_common import config_option, json_option, mass_option, run
+from flows.cli_common import config_option, json_option, run
+from flows.command_backfill import backfill
 from flows.command_rebuild import rebuild
+from flows.command_refresh import refresh
 from flows.command_verify import verify
 
 
@@ -24,51 +26,8 @@ def main() -> None:
     """  # noqa: D301  # click keeps the lines after a \b
 
 
-@main.command()
-@click.option("--corpus", type=click.Choice(["chat", "forge"]), help="Rooms or repositories only.")
-@config_option
-@mass_option
-@json_option
-def refresh(
-    corpus: Literal["chat", "forge"] | None,
-    config: Path | None,
-    allow_mass_delete: bool,
-    as_json: bool,
-) -> None:
-    """Bring every listed source up to date, and remove those no longer listed."""
-    from flows.running import run_refresh
-
-    run(
-        config,
-        lambda: run_refresh(corpus=corpus, allow_mass_delete=allow_mass_delete, as_json=as_json),
-    )
-
-
-@main.command()
-@click.argument("source", required=False)
-@click.option("--all", "everything", is_flag=True, help="All listed sources.")
-@config_option
-@mass_option
-@json_option
-def backfill(
-    source: str | None,
-    everything: bool,
-    config: Path | None,
-    allow_mass_delete: bool,
-    as_json: bool,
-) -> None:
-    """Go through SOURCE (NAME, repo:NAME or chat:ROOM) from the start, whatever its cursor says.
-
-    What is stored already and right is left alone; no text is embedded twice.
-    """
-    if bool(source) == everything:
-        raise click.UsageError("Give one SOURCE, or --all.")
-    from flows.running import run_backfill
-
-    run(
-        config,
-        lambda: run_backfill(source, allow_mass_delete=allow_mass_delete, as_json=as_json),
-    )
+main.add_command(refresh)
+main.add_command(backfill)
 
 
 @main.group()

@@ -21,6 +21,9 @@ mass_option = click.option(
     is_flag=True,
     help="Go on even if more than half of a source would be deleted.",
 )
+dry_option = click.option(
+    "--dry-run", is_flag=True, help="Only say what would be done; nothing is written."
+)
 
 
 def run(config: Path | None, command: Callable[[], int]) -> None:

@@ -13,6 +13,7 @@ from search.errors import HuginnError, TransientError
 from search.settings import load_settings
 from tasks.discover import Discovered, discover
 from tasks.discover_rooms import RoomsFound, discover_rooms, listed_rooms
+from tasks.domain.ranges import asked_range, text_of
 from tasks.rebuild import Standing, cancel, look
 from tasks.settings import is_room, listed_names
 
@@ -77,16 +78,33 @@ def _rooms(corpus: Corpus | None) -> RoomsFound | None:
         return None
 
 
-def run_backfill(source: str | None, *, allow_mass_delete: bool, as_json: bool) -> int:
+def run_backfill(
+    source: str | None,
+    *,
+    since: str | None = None,
+    until: str | None = None,
+    dry_run: bool = False,
+    allow_mass_delete: bool,
+    as_json: bool,
+) -> int:
     """``huginn backfill``."""
-    listed_names(source)  # refused before Prefect starts anything
+    asked = asked_range(since, until)  # refused before anything is asked or started
+    listed_names(source)
+    if dry_run:
+        from flows.planning import dry_backfill
+
+        return dry_backfill(source, asked, as_json=as_json)
     if source is not None and is_room(source):
         with displayed():
             listed_rooms(source)
     quieten()
     from flows.backfill import backfill
 
-    return _run(lambda: backfill(source, allow_mass_delete=allow_mass_delete), as_json=as_json)
+    first, last = text_of(asked.first) or None, text_of(asked.last) or None
+    return _run(
+        lambda: backfill(source, since=first, until=last, allow_mass_delete=allow_mass_delete),
+        as_json=as_json,
+    )
 
 
 def quieten() -> None:

@@ -68,13 +68,13 @@ def make_plan(repository: Repository, cursor: RepoCursor, *, commit_messages: bo
             all_commits=frozenset(commits),
             whole=True,
         )
-    before = [_as_map(repository.tree(commit)) for commit in held]
+    before = [as_map(repository.tree(commit)) for commit in held]
     commits = repository.commit_ids([target], [held[0]]) if commit_messages else []
     stale = repository.commit_ids(list(held), [target]) if commit_messages else []
     return Plan(
         tree=tree,
         entries=entries,
-        paths=tuple(changed_paths(before, _as_map(tree))),
+        paths=tuple(changed_paths(before, as_map(tree))),
         commits=tuple(commits),
         stale_commits=frozenset(stale),
         all_commits=frozenset(),
@@ -82,7 +82,7 @@ def make_plan(repository: Repository, cursor: RepoCursor, *, commit_messages: bo
     )
 
 
-def _as_map(tree: Tree) -> dict[str, tuple[str, str]]:
+def as_map(tree: Tree) -> dict[str, tuple[str, str]]:
     """Path → what decides about its passages: the blob, and how the tree presents it."""
     return {entry.path: (_presented(tree, entry), entry.blob) for entry in tree.entries}
 

@@ -36,11 +36,20 @@ class GitRepository:
     ``mirrors`` is the folder of all mirrors; they can be removed at any time between two runs.
     """
 
-    def __init__(self, settings: RepositorySettings, mirrors: Path, forge: ForgeSettings) -> None:
+    def __init__(
+        self,
+        settings: RepositorySettings,
+        mirrors: Path,
+        forge: ForgeSettings,
+        *,
+        keep: bool = False,
+    ) -> None:
+        """With ``keep`` nothing is written: a damaged mirror stays as it is."""
         self._branch = settings.branch
         self._git = GitRunner(settings.name, settings.url, forge.git_timeout)
         self._mirror = Mirror(mirrors, self._git)
         self._wanted: str | None = None
+        self._keep = keep
 
     def tip(self) -> str | None:
         """See ``Repository.tip``: the listed branch, else the branch that HEAD names right now."""
@@ -167,7 +176,7 @@ class GitRepository:
                 raise self._without_mirror() from damage
 
     def _allow_lacking(self, blobs: set[str]) -> None:
-        if not blobs <= self._mirror.lacks():
+        if not self._keep and not blobs <= self._mirror.lacks():
             if not self._mirror.fresh:
                 raise self._without_mirror()
             self._mirror.remember_lacks(blobs)
@@ -195,7 +204,8 @@ class GitRepository:
         """Throw a damaged mirror away, unless it is fresh: then the damage is at the source."""
         if self._mirror.fresh:
             return self._mirror.hopeless()
-        self._mirror.discard()
+        if not self._keep:
+            self._mirror.discard()
         return RepositoryBusy(
             f"{self._git.name}: its mirror was damaged and is thrown away. "
             "Run the refresh again: it is cloned anew."
