@@ -1,26 +1,83 @@
 """``huginn verify`` over a real Weaviate, a real Synapse and real git (spec 7.2)."""
 
 import json
-import logging
-import uuid
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tasks.adapters import stored_objects
+from tasks.adapters.passage_writer import WeaviatePassageWriter
 from tasks.domain.verification import Finding
 from tasks.verify import cursor_ahead, verified
 from tests.support import damage
 from tests.support.community import Community
 from tests.support.held_rooms import at
 from tests.support.huginn_command import huginn
-from tests.support.remains import objects
+from tests.support.remains import KEPT, made_up, objects, words_in, words_in_files
 from tests.support.synapse import Synapse
 
-GUIDE = "# Guide\n\nThe barn is red.\n\n## Water\n\nThe well is behind the mill.\n"
-CODE = "def well():\n    return 'behind the mill'\n\n\ndef barn():\n    return 'red'\n"
+WORD = made_up(KEPT, 70_007)
+"""Stands in every text: it may be nowhere in what verify says or writes down."""
+
+GUIDE = {f"part{n}.md": f"# Part {n}\n\nThe barn of {WORD}, number {n}.\n" for n in range(8)}
+BOUNDS = (at(100) - timedelta(seconds=1), at(200))
+
+
+@dataclass
+class Place:
+    """Both corpora after several runs: nothing is left to do."""
+
+    community: Community
+    room: str
+    repository: str = "repo:one"
+
+    @property
+    def chat(self) -> str:
+        return f"chat:{self.room}"
+
+    @property
+    def sources(self) -> tuple[str, str]:
+        return self.chat, self.repository
+
+
+@pytest.fixture
+def place(chat: Community, synapse: Synapse, reader: str) -> Place:
+    """Threads, edits, redactions, a redacted edit, a purge; files that change and go, commits."""
+    one = chat.repository("one")
+    one.commit({**GUIDE, "old.md": f"{WORD} is gone soon.\n", "f.py": "X = 1\n"})
+    room = synapse.room("ada", "bob", reader)
+    sent = [
+        synapse.send(room, ("ada", "bob")[n % 2], f"Word {n} of {WORD}.", at(n * 45))
+        for n in range(20)
+    ]
+    far = [
+        synapse.send(room, "ada", f"Much later, {n}: {WORD}", at(2_000 + 90 * n)) for n in range(5)
+    ]
+    synapse.reply(room, "bob", sent[2], f"In a thread: {WORD}", at(30))
+    chat.refresh()
+    synapse.edit(room, "ada", sent[6], f"The gate of {WORD} is blue.", at(3_000))
+    taken_back = synapse.edit(room, "bob", sent[7], f"Never mind {WORD}.", at(3_001))
+    synapse.redact(room, "bob", sent[9])
+    synapse.redact(room, "ada", far[1])
+    synapse.reply(room, "ada", sent[2], f"And an answer: {WORD}", at(310))
+    one.commit({"part3.md": f"# A mill\n\n{WORD}\n", "old.md": None}, message="Paint it")
+    chat.refresh()
+    synapse.redact(room, "bob", taken_back)
+    purge(chat, room)
+    chat.refresh()
+    return Place(chat, room)
+
+
+def purge(chat: Community, room: str) -> None:
+    from flows.purging import purge as say
+
+    first, last = (each.isoformat() for each in BOUNDS)
+    options = {"room": room, "first": first, "last": last}
+    with chat.configured():
+        say({**options, "sender": None, "event": None, "everything": False}, now=False, yes=True)
 
 
 def verify(community: Community, source: str | None = None, **options: bool) -> dict[str, Finding]:
@@ -30,148 +87,158 @@ def verify(community: Community, source: str | None = None, **options: bool) -> 
 
     with community.configured():
         try:
-            findings = flow(source, **options)
+            findings, named = flow(source, **options), ()
         except SourcesDiffer as error:
-            findings = list(error.findings)
-            assert set(error.sources) == {each.source for each in findings if each.failed}
-        else:
-            assert not any(each.failed for each in findings)
-    return {each.source: each for each in findings}
+            findings, named = list(error.findings), error.sources
+    assert set(named) == {each.source for each in findings if each.failed}
+    found = {each.source: each for each in findings}
+    assert len(found) == len(findings)
+    return found
 
 
-def everything(community: Community) -> list[Any]:
-    """All objects of both collections, the times of ingestion and of notes included."""
+def everything(community: Community) -> list[str]:
+    """All objects of both collections, times of ingestion and notes included."""
     return sorted(
         json.dumps([kind, facts], default=str, sort_keys=True) for kind, facts in objects(community)
     )
 
 
-def with_repository(community: Community) -> str:
-    one = community.repository("one")
-    one.commit({"guide.md": GUIDE, "well.py": CODE, "old.md": "Gone soon.\n"})
-    community.refresh()
-    one.commit({"guide.md": GUIDE.replace("red", "blue"), "old.md": None}, message="Paint it")
-    community.refresh()
-    return "repo:one"
-
-
-def with_room(chat: Community, synapse: Synapse, reader: str) -> str:
-    """Threads, edits, redactions, a redacted edit and a purge, over several runs."""
-    room = synapse.room("ada", "bob", reader)
-    sent = [
-        synapse.send(room, ("ada", "bob")[n % 2], f"Word number {n} of the talk.", at(n * 9))
-        for n in range(24)
-    ]
-    synapse.reply(room, "bob", sent[2], "In a thread of its own.", at(30))
-    chat.refresh()
-    synapse.edit(room, "ada", sent[4], "The gate is blue.", at(300))
-    taken_back = synapse.edit(room, "bob", sent[7], "Never mind.", at(301))
-    synapse.redact(room, "bob", sent[9])
-    synapse.reply(room, "ada", sent[2], "And an answer there.", at(310))
-    chat.refresh()
-    synapse.redact(room, "bob", taken_back)
-    bounds = (at(100) - timedelta(seconds=1), at(120))
-    purge(chat, room, *(each.isoformat() for each in bounds))
-    chat.refresh()
-    return f"chat:{room}"
-
-
-def purge(chat: Community, room: str, first: str, last: str) -> None:
-    from flows.purging import purge as say
-
-    with chat.configured():
-        options = {"room": room, "first": first, "last": last}
-        none = {"sender": None, "event": None, "everything": False}
-        say({**options, **none}, now=False, yes=True)
-
-
-def test_what_runs_left_of_both_corpora_is_what_their_sources_give(
-    chat: Community, synapse: Synapse, reader: str
+def test_what_runs_left_is_what_the_sources_give_and_the_command_only_says_so(
+    place: Place, synapse: Synapse
 ) -> None:
-    room = with_room(chat, synapse, reader)
-    repository = with_repository(chat)
+    chat = place.community
     before = everything(chat)
-    found = verify(chat)
-    assert found.keys() == {room, repository}
-    for source, finding in found.items():
-        count = len(chat.passages(source))
-        assert finding == Finding(source, "same", count)
-        assert count > 3
-        with chat.configured():
-            assert cursor_ahead(source) == []
+    told = huginn(chat, "verify", "--json")
+    assert (told.code, told.errors) == (0, "")
+    counts = {source: len(chat.passages(source)) for source in place.sources}
+    assert min(counts.values()) > len(damage.ALL)
+    document = json.loads(told.output)
+    assert document["schema"] == "huginn.verify/1"
+    same = {"result": "same", "differences": {}, "ids": [], "behind": None, "reason": None}
+    assert {each["source"]: each for each in document["sources"]} == {
+        source: {"source": source, "passages": count, **same} for source, count in counts.items()
+    }
+    assert not {"torch", "sentence_transformers"} & told.loaded
+    assert words_in(told.output) == set()
+    with chat.configured():
+        assert [cursor_ahead(source) for source in place.sources] == [[], []]
     assert everything(chat) == before
-    assert chat.embedder().embedded
+
+    synapse.send(place.room, "bob", "Something new.", at(4_000))
+    tip = chat.repositories["one"].commit({"new.md": "Something new.\n"})
+    with chat.configured():
+        room, repository = (verified(source) for source in place.sources)
+    assert (room.result, room.behind) == ("same", "1 events came since")
+    assert repository.result == "same"
+    assert f"is at {tip[:12]}" in str(repository.behind)
+    assert everything(chat) == before
 
 
-BOTH = ("repository", "room")
-
-Damage = Callable[[Community, str], str]
-
-
-def lost(community: Community, source: str) -> str:
-    return damage.lose(community, source)
-
-
-def reworded(community: Community, source: str) -> str:
-    return damage.change(community, source, text="The barn was never red.")
-
-
-def moved(community: Community, source: str) -> str:
-    return damage.change(community, source, blob="f" * 40, thread="$elsewhere")
-
-
-def unlike(community: Community, source: str) -> str:
-    return damage.change(community, source, fingerprint="0" * 64)
-
-
-def doubled(community: Community, source: str) -> str:
-    slot = uuid.UUID(damage.NOWHERE).int >> 96
-    return damage.double(community, source, part=9, slot=slot)
-
-
-def blinded(community: Community, source: str) -> str:
-    return damage.blind(community, source)
-
-
-DAMAGE: dict[str, tuple[Damage, dict[str, int]]] = {
-    "a passage is gone": (lost, {"missing": 1, "count": 1}),
-    "a text is another": (reworded, {"text": 1}),
-    "a citation is another": (moved, {"citation": 1}),
-    "a fingerprint is another": (unlike, {"form": 1}),
-    "a passage is too many": (doubled, {"extra": 1, "count": 1}),
-    "a vector is gone": (blinded, {"vectors": 1}),
-}
-
-
-def test_each_kind_of_damage_to_a_repository_is_found_named_and_mended(
-    community: Community,
+def test_every_kind_of_damage_is_found_and_named_and_mended(
+    place: Place, prefect_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = with_repository(community)
-    clean = community.passages(source)
-    for name, (hurt, kinds) in DAMAGE.items():
-        hurt_id = hurt(community, source)
-        hurt_state = everything(community)
-        found = verify(community)[source]
-        assert (found.result, dict(found.differences)) == ("different", kinds), name
-        assert found.ids == (hurt_id,), name
-        assert everything(community) == hurt_state, name
-        mended = verify(community, source, repair=True)[source]
-        assert (mended.result, dict(mended.differences)) == ("mended", kinds), name
-        assert verify(community)[source].result == "same", name
-        assert community.passages(source) == clean, name
+    chat = place.community
+    clean = {source: chat.passages(source).keys() for source in place.sources}
+    hurt = {source: damage.do_all(chat, source) for source in place.sources}
+    one_each = dict.fromkeys(damage.ALL, 1)
+    hidden = hide_one(chat, place.repository, hurt[place.repository], monkeypatch)
+    before = everything(chat)
+
+    found = verify(chat)
+    assert found.keys() == set(place.sources)
+    for source in place.sources:
+        kinds = one_each | ({"hidden": 1} if source == place.repository else {})
+        assert (found[source].result, dict(found[source].differences)) == ("different", kinds)
+        assert hurt[source] <= set(found[source].ids)
+    assert hidden in found[place.repository].ids
+    assert everything(chat) == before
+
+    mended = verify(chat, repair=True)
+    assert {each.result for each in mended.values()} == {"mended"}
+    assert {source: chat.passages(source).keys() for source in place.sources} == clean
+    again = verify(chat)
+    assert {each.result for each in again.values()} == {"same"}
+    assert WORD not in set().union(*words_in_files(prefect_home).values())
 
 
-def test_each_kind_of_damage_to_a_room_is_found_named_and_mended(
+def hide_one(
+    chat: Community, source: str, others: set[str], monkeypatch: pytest.MonkeyPatch
+) -> str:
+    """Lets the survey's questions miss a passage until it is expunged, as broken indexes would."""
+    from weaviate.classes.query import Filter
+
+    blind = {max(chat.passages(source).keys() - others)}
+    asking, expunge = stored_objects._asking_for, WeaviatePassageWriter.expunge
+
+    def missing(alike: list[Any]) -> Any:
+        chosen = asking(alike)
+        for each in blind:
+            chosen &= Filter.by_id().not_equal(each)
+        return chosen
+
+    def mended(writer: WeaviatePassageWriter, ids: list[str]) -> None:
+        blind.difference_update(ids)
+        expunge(writer, ids)
+
+    monkeypatch.setattr(stored_objects, "_asking_for", missing)
+    monkeypatch.setattr(WeaviatePassageWriter, "expunge", mended)
+    return next(iter(blind))
+
+
+def test_cursors_that_are_ahead_orphans_and_what_cannot_be_read_are_named(
     chat: Community, synapse: Synapse, reader: str
 ) -> None:
-    source = with_room(chat, synapse, reader)
-    clean = chat.passages(source).keys()
-    for name, (hurt, kinds) in DAMAGE.items():
-        hurt_id = hurt(chat, source)
-        found = verify(chat)[source]
-        assert (found.result, dict(found.differences)) == ("different", kinds), name
-        assert found.ids == (hurt_id,), name
-        mended = verify(chat, source, repair=True)[source]
-        assert (mended.result, dict(mended.differences)) == ("mended", kinds), name
-        assert verify(chat)[source].result == "same", name
-        assert chat.passages(source).keys() == clean, name
+    room = synapse.room("ada", reader)
+    synapse.send(room, "ada", "The first word.", at(0))
+    for name in ("ahead", "counted", "orphan", "gone", "left"):
+        chat.repository(name).commit({"a.md": f"# {name}\n\nWords of it.\n"})
+    chat.refresh()
+    tip = chat.repositories["ahead"].commit({"b.md": "Never read.\n"})
+    synapse.send(room, "ada", "Never read.", at(500))
+    damage.tell(chat, "repo:ahead", lambda was: was.at(replace(was.cursor, commit=tip)))
+    damage.tell(chat, f"chat:{room}", lambda was: was.at(replace(was.room, stream=now(chat))))
+    damage.tell(chat, "repo:counted", lambda was: replace(was, passages=99))
+    for name in ("orphan", "left"):
+        chat.unlist(name)
+    with damage.live(chat) as (_, ledger):
+        ledger.forget("repo:orphan")
+    chat.repositories["gone"].path.rename(chat.folder / "elsewhere")
+    chat.repository("unread").commit({"a.md": "Not yet.\n"})
+
+    found = verify(chat)
+    assert {each.source: (each.result, dict(each.differences)) for each in found.values()} == {
+        "repo:ahead": ("different", {"missing": 2}),
+        f"chat:{room}": ("different", {"missing": 1}),
+        "repo:counted": ("different", {"count": 1}),
+        "repo:orphan": ("different", {"orphan": 2}),
+        "repo:gone": ("unverified", {}),
+        "repo:unread": ("unverified", {}),
+        "repo:left": ("leaving", {}),
+    }
+    assert "no run has read it yet" in str(found["repo:unread"].reason)
+    assert "gone" in str(found["repo:gone"].reason)
+    with chat.configured():
+        assert len(cursor_ahead("repo:ahead")) == 2
+        assert len(cursor_ahead(f"chat:{room}")) == 1
+        assert cursor_ahead("repo:counted") == []
+
+    mended = verify(chat, repair=True)
+    assert {each.source: each.result for each in mended.values()} == {
+        "repo:ahead": "mended",
+        f"chat:{room}": "mended",
+        "repo:counted": "mended",
+        "repo:orphan": "mended",
+        "repo:gone": "unverified",
+        "repo:unread": "unverified",
+        "repo:left": "leaving",
+    }
+    assert chat.passages("repo:orphan") == {}
+    assert {"Never read."} <= set(chat.texts("repo:ahead"))
+
+
+def now(chat: Community) -> str:
+    """The homeserver's stream token of this moment."""
+    from tasks.bootstrap import open_homeserver
+
+    with chat.configured() as settings, open_homeserver(settings) as homeserver:
+        return homeserver.news(None).next

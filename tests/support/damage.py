@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from search.collection import PARTS_VECTOR, WINDOW_VECTOR
 from search.connection import connect
 from search.ledger import SourceRecord
+from search.passage import slot_of
 from search.reader import Reader
 from tasks.adapters.ledger import WeaviateLedger
 from tests.support.community import Community
@@ -15,80 +15,90 @@ from tests.support.community import Community
 if TYPE_CHECKING:
     from weaviate.collections import Collection
 
-NOWHERE = "00000000-0000-5000-8000-00000000000f"
+    Passages = Collection[Any, Any]
+
+Damage = Callable[["Passages", str], str]
+"""Does it to the passage of an id; gives the id of the one that is then not as it must be."""
+
+
+def lose(collection: "Passages", passage: str) -> str:
+    """Deletes it."""
+    collection.data.delete_by_id(passage)
+    return passage
+
+
+def reword(collection: "Passages", passage: str) -> str:
+    """Another text; what tells a run so stays as it was."""
+    collection.data.update(passage, properties={"text": "Nobody ever said so."})
+    return passage
+
+
+def cite_elsewhere(collection: "Passages", passage: str) -> str:
+    """Another place."""
+    collection.data.update(passage, properties={"blob": "f" * 40, "edits": ["$elsewhere"]})
+    return passage
+
+
+def mislead(collection: "Passages", passage: str) -> str:
+    """Another fingerprint."""
+    collection.data.update(passage, properties={"fingerprint": "0" * 64})
+    return passage
+
+
+def double(collection: "Passages", passage: str) -> str:
+    """A copy of it under another id, which looks as if it belonged."""
+    other = f"{passage[:-4]}{int(passage[-4:], 16) ^ 0xFFFF:04x}"
+    properties, vectors = _found(collection, passage)
+    slot = {"slot": slot_of(other), "part": 9}
+    collection.data.insert({**properties, **slot}, uuid=other, vector=vectors)
+    return other
+
+
+def blind(collection: "Passages", passage: str) -> str:
+    """Without the vectors of its parts."""
+    properties, vectors = _found(collection, passage)
+    collection.data.delete_by_id(passage)
+    collection.data.insert(properties, uuid=passage, vector={WINDOW_VECTOR: vectors[WINDOW_VECTOR]})
+    return passage
+
+
+ALL: dict[str, Damage] = {
+    "missing": lose,
+    "text": reword,
+    "citation": cite_elsewhere,
+    "form": mislead,
+    "extra": double,
+    "vectors": blind,
+}
+"""By what ``verify`` calls it."""
+
+
+def do_all(community: Community, source: str) -> set[str]:
+    """Every kind of damage, each to another passage of the source; what must be found."""
+    passages = sorted(community.passages(source))
+    assert len(passages) >= len(ALL)
+    with live(community) as (collection, _):
+        return {
+            hurt(collection, passage) for hurt, passage in zip(ALL.values(), passages, strict=False)
+        }
 
 
 @contextmanager
-def passages_of(community: Community) -> "Iterator[Collection[Any, Any]]":
-    """The live collection, with the writer's key."""
+def live(community: Community) -> "Iterator[tuple[Passages, WeaviateLedger]]":
+    """The live collection and its ledger, with the writer's key."""
     with community.configured() as settings, connect(settings, "writer") as client:
         name = Reader(client, community.collection).resolve().name
-        yield client.collections.get(name)
-
-
-def first_of(community: Community, source: str) -> str:
-    """The id of one passage of the source: the same as long as the passages are."""
-    return min(community.passages(source))
-
-
-def lose(community: Community, source: str) -> str:
-    """Deletes a passage; its id."""
-    lost = first_of(community, source)
-    with passages_of(community) as collection:
-        collection.data.delete_by_id(lost)
-    return lost
-
-
-def change(community: Community, source: str, **properties: Any) -> str:
-    """Changes stored properties of a passage, and nothing that tells so; its id."""
-    changed = first_of(community, source)
-    with passages_of(community) as collection:
-        collection.data.update(changed, properties=properties)
-    return changed
-
-
-def double(community: Community, source: str, **properties: Any) -> str:
-    """Puts a copy of a passage beside it, under another id, with other properties; that id."""
-    with passages_of(community) as collection:
-        found = collection.query.fetch_object_by_id(
-            first_of(community, source), include_vector=True
-        )
-        assert found is not None
-        stored = {name: value for name, value in found.properties.items() if value is not None}
-        collection.data.insert({**stored, **properties}, uuid=NOWHERE, vector=dict(found.vector))
-    return NOWHERE
-
-
-def blind(community: Community, source: str, vector: str = PARTS_VECTOR) -> str:
-    """Takes one of a passage's vectors away; its id."""
-    blinded = first_of(community, source)
-    kept = {WINDOW_VECTOR, PARTS_VECTOR} - {vector}
-    with passages_of(community) as collection:
-        found = collection.query.fetch_object_by_id(blinded, include_vector=True)
-        assert found is not None
-        stored = {name: value for name, value in found.properties.items() if value is not None}
-        collection.data.delete_by_id(blinded)
-        collection.data.insert(
-            stored, uuid=blinded, vector={name: found.vector[name] for name in kept}
-        )
-    return blinded
+        yield client.collections.get(name), WeaviateLedger(client, community.collection, name)
 
 
 def tell(community: Community, source: str, edit: Callable[[SourceRecord], SourceRecord]) -> None:
     """Changes what the ledger says of a source."""
-    with community.configured() as settings, connect(settings, "writer") as client:
-        name = Reader(client, community.collection).resolve().name
-        ledger = WeaviateLedger(client, community.collection, name)
+    with live(community) as (_, ledger):
         ledger.put(edit(ledger.record(source)))
 
 
-def forget(community: Community, source: str) -> None:
-    """Takes a source out of the ledger, and leaves its passages."""
-    with community.configured() as settings, connect(settings, "writer") as client:
-        name = Reader(client, community.collection).resolve().name
-        WeaviateLedger(client, community.collection, name).forget(source)
-
-
-def ahead_to(commit: str) -> Callable[[SourceRecord], SourceRecord]:
-    """A repository's cursor at a commit that was never read."""
-    return lambda record: record.at(replace(record.cursor, commit=commit))
+def _found(collection: "Passages", passage: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    found = collection.query.fetch_object_by_id(passage, include_vector=True)
+    assert found is not None
+    properties = {name: value for name, value in found.properties.items() if value is not None}
+    return properties, {name: found.vector[name] for name in (WINDOW_VECTOR, PARTS_VECTOR)}
