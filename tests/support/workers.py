@@ -12,6 +12,8 @@ from pathlib import Path
 from signal import SIGKILL
 from typing import TypeVar
 
+from tests.support.weaviate_server import ended_with_this_process
+
 PATIENCE = 400.0
 _MARK = "TESTS_WORKER"
 
@@ -114,7 +116,8 @@ def working(name: str, folder: Path, env: dict[str, str], *arguments: str) -> It
         )
     worker = Worker(name, mark, process, log)
     try:
-        yield worker
+        with ended_with_this_process(process.pid):
+            yield worker
     finally:
         worker.die()
 
