@@ -44,6 +44,7 @@ def show(*, as_json: bool) -> int:
         told = f"{row['source']}  {row['state']}  {row['passages']} passages  "
         told += row["alias"] or row["address"]
         told += f"  ({row['label']})" if row["alias"] and row["label"] else ""
+        told += f"  covered since {row['covered_since']}" if row["covered_since"] else ""
         click.echo(printable(told, keep=""))
         if row["reason"]:
             click.echo(f"    {printable(row['reason'], keep='')}")
@@ -134,5 +135,6 @@ def _row(
         "passages": record.passages if record else 0,
         "commit": record.cursor.commit if record else None,
         "last_success": success.isoformat() if success else None,
+        "covered_since": (record.room.covered if record else "") or None,
         "reason": record.reason if record else None,
     }

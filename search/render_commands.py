@@ -109,7 +109,9 @@ def _sources(document: Document, look: Look) -> Iterator[str]:
 def _source(found: Document, look: Look) -> str:
     fresh = found["fresh_at"] and f"fresh {moment(found['fresh_at'])} UTC"
     name = found["name"] if found["name"] not in found["source"] else ""
-    about = one_line(found["label"], name, found["state"], f"{found['passages']} passages", fresh)
+    since = found["covered_since"] and f"covered since {moment(found['covered_since'])} UTC"
+    held = f"{found['passages']} passages"
+    about = one_line(found["label"], name, found["state"], held, since, fresh)
     return f"{look.bold(one_line(found['source']))}  {about}"
 
 

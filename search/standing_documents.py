@@ -71,6 +71,7 @@ def source_document(source: Source) -> Document:
         "state": record.state,
         "passages": record.passages,
         "fresh_at": time_document(record.last_success),
+        "covered_since": record.room.covered or None,
         "reason": why_unavailable(source.record),
     }
 

@@ -107,6 +107,7 @@ def test_sources_as_json_are_huginn_sources_1_field_by_field() -> None:
                 "passages": 0,
                 "commit": None,
                 "last_success": None,
+                "covered_since": None,
                 "reason": None,
             }
         ],

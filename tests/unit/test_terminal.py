@@ -256,6 +256,7 @@ SOURCE = {
     "state": "current",
     "passages": 3,
     "fresh_at": TURNS[0]["at"],
+    "covered_since": TURNS[0]["at"],
     "cursor": {"commit": "c" * 40, "phase": None},
     "last_attempt": TURNS[0]["at"],
 }
