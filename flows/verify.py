@@ -8,12 +8,14 @@ from flows.refresh import outcome_of
 from flows.repo import refresh_repo
 from flows.report import Outcome
 from flows.room import refresh_room
+from tasks.aim import Aim, aim, aimed
 from tasks.alone import alone
 from tasks.domain.verification import Finding, merged
 from tasks.runtime import State, flow
 from tasks.steps import listed_rooms, reason_of
 from tasks.verify_steps import (
     expunge_hidden,
+    live_model,
     remove_orphan,
     sources_named,
     survey_collection,
@@ -34,27 +36,34 @@ def verify(
         SourceNotListed: no such source is held or listed.
         SourcesDiffer: names each source that differs or could not be verified.
     """
+    with aimed(Aim(model=live_model())):
+        return published(_findings(source, repair=repair, allowed=allow_mass_delete))
+
+
+def _findings(source: str | None, *, repair: bool, allowed: bool) -> list[Finding]:
     sources = sources_named(source)
     surveyed = {each.source: each for each in ([] if source else survey_collection())}
     findings = []
     for each in sources:
-        found = _verified(each, surveyed.get(each), mend=repair, allowed=allow_mass_delete)
+        found = _verified(each, surveyed.get(each), mend=repair, allowed=allowed)
         if repair and found.result == "different":
-            found = _repaired(found, allowed=allow_mass_delete)
+            found = _repaired(found, allowed=allowed)
         findings.append(found)
-    findings += [
+    return findings + [
         _removed(orphan) if repair else orphan
         for name, orphan in surveyed.items()
         if name not in sources
     ]
-    return published(findings)
 
 
 def _verified(source: str, hidden: Finding | None, *, mend: bool, allowed: bool) -> Finding:
     def compare() -> State[Finding]:
-        if mend and hidden is not None:
+        state: State[Finding] = verify_source(
+            source, mend=mend, allow_mass_delete=allowed, return_state=True
+        )
+        if mend and hidden is not None and state.is_completed():
             expunge_hidden(source)
-        return verify_source(source, mend=mend, allow_mass_delete=allowed, return_state=True)
+        return state
 
     return merged(_held(source, compare) if mend else _found(source, compare), hidden)
 
@@ -105,7 +114,9 @@ def _backfilled(source: str, *, allowed: bool) -> Outcome:
         except Exception as error:  # noqa: BLE001  # reported by name, with the others
             return Outcome(source, "failed", reason=reason_of(error))
     one = refresh_room if kind == "chat" else refresh_repo
-    state: State[Outcome] = one(name, from_start=True, allow_mass_delete=allowed, return_state=True)
+    state: State[Outcome] = one(
+        name, from_start=True, allow_mass_delete=allowed, model=aim().model, return_state=True
+    )
     return outcome_of(source, state)
 
 

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, contextmanager
 from search.connection import connect
 from search.ledger import SourceRecord
 from search.reader import Reader
-from search.settings import Settings
+from search.settings import Settings, load_settings
 from tasks.adapters.stored_objects import StoredObjects
 from tasks.bootstrap import open_store
 from tasks.commit import distrusted
@@ -56,6 +56,17 @@ def sources_named(source: str | None) -> list[str]:
     if not meant:
         raise SourceNotListed(source)
     return sorted(meant)
+
+
+def live_model() -> str:
+    """The model that the live collection was made with, "" if it is the one of the settings.
+
+    While a rebuild to another model stands, the live one goes on with its own (spec 2.5).
+    """
+    settings = load_settings()
+    with connect(settings, "writer", listener().say) as client:
+        made = Reader(client, settings.weaviate.collection).resolve().meta
+    return "" if made.embedder == settings.embedder.model else made.embedder
 
 
 def verified(source: str, *, mend: bool = False, allow_mass_delete: bool = False) -> Finding:

@@ -13,6 +13,12 @@ def sources_named(source: str | None) -> list[str]:
     return verify.sources_named(source)
 
 
+@effect("live-model")
+def live_model() -> str:
+    """The model of the live collection, "" for the one of the settings."""
+    return verify.live_model()
+
+
 @effect("verify:{source}")
 def verify_source(source: str, *, mend: bool, allow_mass_delete: bool) -> Finding:
     """Derives a source anew and compares; with ``mend`` what differs is deleted."""

@@ -16,6 +16,7 @@ from tests.support import damage
 from tests.support.community import Community
 from tests.support.held_rooms import at
 from tests.support.huginn_command import huginn
+from tests.support.other_model import other_model
 from tests.support.remains import KEPT, made_up, objects, words_in, words_in_files
 from tests.support.synapse import Synapse
 
@@ -242,3 +243,16 @@ def now(chat: Community) -> str:
 
     with chat.configured() as settings, open_homeserver(settings) as homeserver:
         return homeserver.news(None).next
+
+
+def test_while_a_rebuild_to_another_model_is_due_the_live_collection_is_verified_by_its_own(
+    community: Community, tmp_path: Path
+) -> None:
+    community.repository("one").commit({"a.md": f"# One\n\n{WORD}\n"})
+    community.refresh()
+    community.embedding = {"model": str(other_model(tmp_path / "other"))}
+    assert verify(community)["repo:one"].result == "same"
+    with damage.live(community) as (collection, _):
+        damage.reword(collection, min(community.passages()))
+    mended = verify(community, repair=True)["repo:one"]
+    assert (mended.result, dict(mended.differences)) == ("mended", {"text": 1})
