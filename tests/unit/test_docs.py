@@ -108,7 +108,7 @@ def test_no_command_is_documented_that_there_is_not() -> None:
     assert set(headings) - {"huginn", "huginn-search"} == set(COMMANDS)
 
 
-@pytest.mark.parametrize("schema", ["search", "run", "sources", "status"])
+@pytest.mark.parametrize("schema", ["search", "run", "verify", "sources", "status"])
 def test_every_json_document_is_described(schema: str) -> None:
     assert section(f"huginn.{schema}/1")
 
