@@ -29,7 +29,7 @@ from tests.support.workers import Worker, environment, eventually, prefect, work
 
 ROOT = Path(__file__).parents[2]
 POOL = "huginn"
-LEASE = 30.0
+LEASE = 40.0
 FILES = 240
 
 DEPLOYMENTS = (
@@ -55,8 +55,10 @@ class Site:
     def worker(self, machine: Community, *arguments: str) -> Any:
         """A worker on one of the machines; it is a context manager."""
         name = f"worker-{uuid.uuid4().hex[:8]}"
+        own = machine.folder / f"{name}.toml"  # the other is written anew at each look
+        shutil.copy(machine.config(), own)
         variables = {
-            "HUGINN_CONFIG": str(machine.config()),
+            "HUGINN_CONFIG": str(own),
             "HUGINN_LEASE_SECONDS": str(LEASE),
         }
         env = environment(self.api, self.folder / name, **variables)
