@@ -98,7 +98,7 @@ class Edges:
 def taken(bounds: Range, edges: Edges, messages: Iterable[Message]) -> tuple[set[str], Edges]:
     """The events to be reconciled once these messages were met too, and what to remember.
 
-    They are those in the range and all of the segments that meet it, also such as were met before.
+    They are those of the segments whose span meets the range, also such as were met before.
     """
     found: set[str] = set()
     later = {thread: list(run) for thread, run in edges.later.items()}
@@ -112,13 +112,13 @@ def taken(bounds: Range, edges: Edges, messages: Iterable[Message]) -> tuple[set
                 insort(run, key)
             later[thread] = _first_segment(run)
             continue
-        if not bounds.holds(each.at):
-            if thread not in oldest or _starts(key, oldest[thread]):
-                continue
-        else:
-            after = later.pop(thread, [])
-            if after and not _starts(key, after[0]):
-                found.update(event for _, event in after)
+        after = later.pop(thread, [])
+        joins = bool(after) and not _starts(key, after[0])
+        goes_on = thread in oldest and not _starts(key, oldest[thread])
+        if not (joins or goes_on or bounds.holds(each.at)):
+            continue
+        if joins:
+            found.update(event for _, event in after)
         found.add(each.event)
         oldest[thread] = min(key, oldest.get(thread, key))
     # Far younger than what was just met: nothing that is still to come joins it.

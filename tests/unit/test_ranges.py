@@ -138,7 +138,7 @@ def test_what_is_remembered_does_not_grow_with_the_threads_that_the_walk_left_be
     length=st.integers(0, 200),
     most=st.integers(1, 7),
 )
-def test_a_walk_in_any_steps_takes_just_the_segments_that_hold_a_message_of_the_range(
+def test_a_walk_in_any_steps_takes_just_the_segments_whose_span_meets_the_range(
     times: list[int], threads: st.DataObject, first: int, length: int, most: int
 ) -> None:
     messages = []
@@ -151,7 +151,7 @@ def test_a_walk_in_any_steps_takes_just_the_segments_that_hold_a_message_of_the_
     wanted: set[str] = set()
     for thread in ("", "$root"):
         for segment in segments([each for each in messages if each.thread == thread]):
-            if any(bounds.holds(each.at) for each in segment):
+            if bounds.meets(segment[0].at, segment[-1].at):
                 wanted |= names(segment)
     steps = [messages[start : start + most] for start in range(0, len(messages), most)]
     assert walked(bounds, steps) == wanted
