@@ -84,7 +84,10 @@ def check_worker(arguments: list[str]) -> None:
 
 @pytest.mark.parametrize("unit", SERVICES, ids=lambda unit: str(unit.name))
 def test_a_unit_runs_a_command_that_there_is_as_a_user_who_can_write_little(unit: Path) -> None:
-    instances = [timer.stem.partition("@")[2] for timer in TIMERS] if "@" in unit.name else [""]
+    started = {timer.stem.partition("@") for timer in TIMERS}
+    name, template, _ = unit.stem.partition("@")
+    instances = [instance for of, _, instance in started if of == name] if template else [""]
+    assert instances
     for line in values(unit, "ExecStart"):
         for instance in instances:
             check_command(line.replace("%i", instance))
