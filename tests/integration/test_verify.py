@@ -105,11 +105,11 @@ def everything(community: Community) -> list[str]:
 
 
 def test_what_runs_left_is_what_the_sources_give_and_the_command_only_says_so(
-    place: Place, synapse: Synapse
+    place: Place, synapse: Synapse, prefect_api: str
 ) -> None:
     chat = place.community
     before = everything(chat)
-    told = huginn(chat, "verify", "--json")
+    told = huginn(chat, "verify", "--json", PREFECT_API_URL=prefect_api)
     assert (told.code, told.errors) == (0, "")
     counts = {source: len(chat.passages(source)) for source in place.sources}
     assert min(counts.values()) > len(damage.ALL)
@@ -187,7 +187,7 @@ def hide_one(
 
 
 def test_cursors_that_are_ahead_orphans_and_what_cannot_be_read_are_named(
-    chat: Community, synapse: Synapse, reader: str
+    chat: Community, synapse: Synapse, reader: str, prefect_api: str
 ) -> None:
     room = synapse.room("ada", reader)
     synapse.send(room, "ada", "The first word.", at(0))
@@ -206,8 +206,10 @@ def test_cursors_that_are_ahead_orphans_and_what_cannot_be_read_are_named(
     chat.repositories["gone"].path.rename(chat.folder / "elsewhere")
     chat.repository("unread").commit({"a.md": "Not yet.\n"})
 
-    found = verify(chat)
-    assert {each.source: (each.result, dict(each.differences)) for each in found.values()} == {
+    told = huginn(chat, "verify", "--json", PREFECT_API_URL=prefect_api)
+    assert (told.code, told.errors) == (1, "")
+    found = {each["source"]: each for each in json.loads(told.output)["sources"]}
+    assert {name: (each["result"], each["differences"]) for name, each in found.items()} == {
         "repo:ahead": ("different", {"missing": 2}),
         f"chat:{room}": ("different", {"missing": 1}),
         "repo:counted": ("different", {"count": 1}),
@@ -216,8 +218,8 @@ def test_cursors_that_are_ahead_orphans_and_what_cannot_be_read_are_named(
         "repo:unread": ("unverified", {}),
         "repo:left": ("leaving", {}),
     }
-    assert "no run has read it yet" in str(found["repo:unread"].reason)
-    assert "gone" in str(found["repo:gone"].reason)
+    assert "no run has read it yet" in found["repo:unread"]["reason"]
+    assert "gone" in found["repo:gone"]["reason"]
     with chat.configured():
         assert len(cursor_ahead("repo:ahead")) == 2
         assert len(cursor_ahead(f"chat:{room}")) == 1
