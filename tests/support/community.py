@@ -117,12 +117,15 @@ class Community:
                 outcomes = list(error.outcomes)
         return {outcome.source: outcome for outcome in outcomes}
 
-    def backfill(self, source: str | None = None) -> dict[str, Any]:
+    def backfill(
+        self, source: str | None = None, *, since: str | None = None, until: str | None = None
+    ) -> dict[str, Any]:
         """The flow ``backfill``; outcomes by source."""
         from flows.backfill import backfill
 
         with self.configured():
-            return {outcome.source: outcome for outcome in backfill(source)}
+            outcomes = backfill(source, since=since, until=until)
+        return {outcome.source: outcome for outcome in outcomes}
 
     def search(self, *texts: str, **options: Any) -> lookups.Answer:
         """A look-up with the reader's key."""
