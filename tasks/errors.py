@@ -45,10 +45,12 @@ class CursorMoved(TransientError):
 class TooManyDeletes(PermanentError):
     """A run would delete most of a source and was not told to (spec 2.7)."""
 
-    def __init__(self, source: str, deletes: int, stored: int) -> None:
+    def __init__(
+        self, source: str, deletes: int, stored: int, *, command: str = "huginn refresh"
+    ) -> None:
         super().__init__(
             f"{source}: this run would delete {deletes} of {stored} passages; nothing was "
-            "deleted. If that is right, run `huginn refresh --allow-mass-delete`."
+            f"deleted. If that is right, run `{command} --allow-mass-delete`."
         )
         self.source = source
         self.deletes = deletes

@@ -24,7 +24,7 @@ from tasks.bootstrap import open_store
 from tasks.commit import distrusted
 from tasks.domain.cursors import check_deletes
 from tasks.domain.verification import MOST_NAMED, Finding, differences
-from tasks.errors import RoomRefused, SourceNotListed
+from tasks.errors import RoomRefused, SourceNotListed, TooManyDeletes
 from tasks.progress import listener
 from tasks.settings import is_room, run_settings
 from tasks.verify_chain import Sides
@@ -32,7 +32,8 @@ from tasks.verify_repo import repo_sides
 from tasks.verify_room import room_sides
 from tasks.verify_snapshot import Snapshot, snapshot
 
-MENDING = "`huginn verify --repair` began to mend it: run `huginn refresh`"
+COMMAND = "huginn verify --repair"
+MENDING = f"`{COMMAND}` began to mend it: run `huginn refresh`"
 
 
 def sources_named(source: str | None) -> list[str]:
@@ -177,7 +178,10 @@ def _delete(settings: Settings, taken: Snapshot, sides: Sides, *, allowed: bool)
     source = taken.record.source
     found = [*differences(sides.expected.prints(), sides.held.prints())]
     extra = [identifier for identifier, kind in found if kind == "extra"]
-    check_deletes(source, extra, taken.count, allowed=allowed)
+    try:
+        check_deletes(source, extra, taken.count, allowed=allowed)
+    except TooManyDeletes as error:
+        raise TooManyDeletes(source, error.deletes, error.stored, command=COMMAND) from error
     with open_store(settings) as store:
         store.owned(source)
         store.ledger.put(_distrusted(store.ledger.record(source)))

@@ -10,6 +10,7 @@ import pytest
 
 from tasks.adapters import stored_objects
 from tasks.adapters.passage_writer import WeaviatePassageWriter
+from tasks.domain import cursors
 from tasks.domain.verification import Finding
 from tasks.verify import cursor_ahead, verified
 from tests.support import damage
@@ -258,3 +259,23 @@ def test_while_a_rebuild_to_another_model_is_due_the_live_collection_is_verified
         damage.reword(collection, min(community.passages()))
     mended = verify(community, repair=True)["repo:one"]
     assert (mended.result, dict(mended.differences)) == ("mended", {"text": 1})
+
+
+def test_a_repair_that_would_delete_most_of_a_source_has_to_be_told_to(
+    community: Community, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cursors, "GUARDED_FROM", 5)
+    one = community.repository("one")
+    first = one.commit({"a.md": "# A\n\nThe first.\n"})
+    one.commit({"b.md": "# B\n\nThe second.\n", "c.md": "# C\n\nThe third.\n"})
+    community.refresh()
+    damage.tell(community, "repo:one", lambda was: was.at(replace(was.cursor, commit=first)))
+    before = everything(community)
+    found = verify(community, repair=True)["repo:one"]
+    assert found.result == "unverified"
+    assert "would delete 3 of 5" in str(found.reason)
+    assert "`huginn verify --repair --allow-mass-delete`" in str(found.reason)
+    assert everything(community) == before
+    mended = verify(community, repair=True, allow_mass_delete=True)["repo:one"]
+    assert (mended.result, dict(mended.differences)) == ("mended", {"extra": 3})
+    assert len(community.passages()) == 5
