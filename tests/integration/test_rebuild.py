@@ -124,7 +124,7 @@ def test_another_model_makes_the_next_refresh_rebuild_by_itself(
     before_of_sea, old = full.passages("repo:sea"), live(full)
     synapse.send(room_of(full), "ada", "One more sentence, about the harbour.")
     full.embedding = {"model": str(another)}
-    with looking_up(LookUps(full, WHALES)) as look_ups:
+    with looking_up(LookUps(full, "Whales sing in the long winter nights of the north.")) as look_ups:
         outcomes = full.refresh()
     assert the_outcome(outcomes).result == "done"
     assert outcomes[f"chat:{room_of(full)}"].result == "done"  # the live one was refreshed too
