@@ -25,7 +25,10 @@ from tests.contract.test_passage_writer_contract import (  # noqa: F401  # colle
     test_what_was_written_is_acknowledged_and_listed_with_its_fingerprint,
 )
 from tests.contract.test_window_index_contract import (  # noqa: F401  # collected here
+    SOURCE,
     Place,
+    minute,
+    segment,
     test_a_segment_is_found_by_its_name_in_its_own_thread,
     test_a_window_is_found_with_all_that_is_stored_of_it,
     test_all_windows_are_listed_however_many,
@@ -39,6 +42,7 @@ from tests.contract.test_window_index_contract import (  # noqa: F401  # collect
     test_segments_that_start_in_the_same_millisecond_are_all_neighbours,
     test_windows_are_found_by_any_of_their_events_and_by_the_edits_in_force,
 )
+from tests.support.events import BOB, message
 
 
 @pytest.fixture
@@ -52,4 +56,14 @@ def store() -> Iterator[tuple[PassageWriter, Ledger]]:
 def place() -> Iterator[Place]:
     recording = Recording()
     yield Place(recording, recording)
+    recording.close()
+
+
+def test_a_window_that_began_long_before_a_span_reaches_into_it() -> None:
+    recording = Recording()
+    place = Place(recording, recording)
+    (held,) = place.hold(*segment(message("$a", "one"), message("$b", "two", BOB, 10)))
+    place.hold(*segment(message("$c", "six", minutes=400)))
+    found = recording.between(SOURCE, "", minute(9), minute(20))
+    assert [each.id for each in found] == [held]
     recording.close()
