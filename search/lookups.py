@@ -152,7 +152,8 @@ def model_of(
                 return model
     raise CollectionMismatch(
         f"The collection was made with other weights of {meta.embedder}. "
-        "Install the model it was made with, or set weaviate.collection to another name."
+        "Install the model it was made with, or run `huginn refresh`: it rebuilds the collection "
+        "with the model of the settings."
     )
 
 

@@ -124,7 +124,9 @@ def test_another_model_makes_the_next_refresh_rebuild_by_itself(
     before_of_sea, old = full.passages("repo:sea"), live(full)
     synapse.send(room_of(full), "ada", "One more sentence, about the harbour.")
     full.embedding = {"model": str(another)}
-    with looking_up(LookUps(full, "Whales sing in the long winter nights of the north.")) as look_ups:
+    with looking_up(
+        LookUps(full, "Whales sing in the long winter nights of the north.")
+    ) as look_ups:
         outcomes = full.refresh()
     assert the_outcome(outcomes).result == "done"
     assert outcomes[f"chat:{room_of(full)}"].result == "done"  # the live one was refreshed too
@@ -195,6 +197,30 @@ def test_a_rebuild_killed_anywhere_goes_on_with_the_next_refresh(
     assert collections(full) == {new, ledger_name(full.collection)}
     assert keys_of_the_ledger(full) == {new}
     assert without_vectors(full.passages()) == without_vectors(before)
+
+
+class AskedBeforeTheSwitch(Reader):
+    """Its first question where the alias points was answered just before the switch."""
+
+    old = ""
+
+    def _pointed(self) -> str:
+        before, self.old = self.old, ""
+        return before or super()._pointed()
+
+
+@pytest.mark.parametrize("warm", [True, False], ids=["warm", "cold"])
+def test_a_look_up_that_meets_the_switch_finds_the_new_collection(
+    full: Community, warm: bool
+) -> None:
+    with full.configured() as settings, connect(settings, "reader") as client:
+        reader = AskedBeforeTheSwitch(client, full.collection)
+        old = reader.resolve().name if warm else live(full)
+        full.rebuild()
+        reader.old = old
+        resolved, records = reader.standing()
+    assert resolved.name == live(full) != old
+    assert records.keys() == everything(full)
 
 
 def test_a_source_that_cannot_be_read_keeps_the_old_collection_in_its_place(
