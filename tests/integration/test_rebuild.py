@@ -19,7 +19,8 @@ from tests.support.remains import GONE, data_folder, made_up, objects, words_in_
 from tests.support.steady_look_ups import LookUps, looking_up
 from tests.support.synapse import Synapse
 
-WHALES = "# Whales\n\nWhales sing in the long winter nights of the north.\n"
+SENTENCE = "Whales sing in the long winter nights of the north."
+WHALES = f"# Whales\n\n{SENTENCE}\n"
 
 
 class KilledError(Exception):
@@ -124,9 +125,7 @@ def test_another_model_makes_the_next_refresh_rebuild_by_itself(
     before_of_sea, old = full.passages("repo:sea"), live(full)
     synapse.send(room_of(full), "ada", "One more sentence, about the harbour.")
     full.embedding = {"model": str(another)}
-    with looking_up(
-        LookUps(full, "Whales sing in the long winter nights of the north.")
-    ) as look_ups:
+    with looking_up(LookUps(full, SENTENCE)) as look_ups:
         outcomes = full.refresh()
     assert the_outcome(outcomes).result == "done"
     assert outcomes[f"chat:{room_of(full)}"].result == "done"  # the live one was refreshed too
@@ -211,7 +210,8 @@ class AskedBeforeTheSwitch(Reader):
 
 @pytest.mark.parametrize("warm", [True, False], ids=["warm", "cold"])
 def test_a_look_up_that_meets_the_switch_finds_the_new_collection(
-    full: Community, warm: bool
+    full: Community,
+    warm: bool,  # noqa: FBT001  # a parameter of the table
 ) -> None:
     with full.configured() as settings, connect(settings, "reader") as client:
         reader = AskedBeforeTheSwitch(client, full.collection)
