@@ -1,7 +1,7 @@
 """Drills on rooms at full size; the suite has the same ones small.
 
     python -m tests.bench.chat_drill redactions [--messages 5000] [--redactions 200] --work FOLDER
-    python -m tests.bench.chat_drill requests [--rooms 50] --work FOLDER
+    python -m tests.bench.chat_drill requests [--rooms 50] [--repositories 20] --work FOLDER
 
 ``redactions``: each message says a word of its own; some are redacted; after one run the words are
 looked for in everything that Huginn keeps or says, and in the raw files of the store. What lingers
@@ -9,12 +9,14 @@ there is told by bucket, while the server runs, after it stopped, after it has r
 ``--wait`` seconds, and after a full re-read.
 
 ``requests``: what the homeserver was asked in a first run, in one with edits and redactions, and in
-one with nothing new.
+one with nothing new; then the same with repositories, and what git was asked.
 
 ``HUGINN_TEST_WEAVIATE_BINARY`` names a server to run, as for the tests.
 """
 
 import argparse
+import os
+import shutil
 import sys
 import time
 from collections import Counter, defaultdict
@@ -167,7 +169,7 @@ def raw(at: Scene, drill: Drill, when: str) -> None:
     say(f"  (control: {len(stay)} of {len(drill.kept)} words that stay)")
 
 
-def requests(at: Scene, count: int) -> None:
+def requests(at: Scene, count: int, repositories: int) -> None:
     """The homeserver's own log, run by run."""
     rooms = []
     for number in range(count):
@@ -182,6 +184,36 @@ def requests(at: Scene, count: int) -> None:
         at.synapse.send(room, "ada", "More words.")
     asked(at, "edits, redactions and messages in every tenth room", since)
     asked(at, "nothing new", at.synapse.mark())
+    for number in range(repositories):
+        at.community.repository(f"repo{number}").commit({"a.md": f"# A\n\nWords {number}.\n"})
+    at.refresh()
+    quiet(at)
+
+
+def quiet(at: Scene) -> None:
+    """Both corpora with nothing new: requests, git's commands, wall time, with and without API."""
+    shim = at.folder / "shim"
+    shim.mkdir(exist_ok=True)
+    log = shim / "git.log"
+    git = shim / "git"
+    git.write_text(f'#!/bin/sh\necho "$@" >> "{log}"\nexec "{shutil.which("git")}" "$@"\n')
+    git.chmod(0o700)
+    path = f"{shim}:{os.environ['PATH']}"
+    for what, api in (("with a Prefect server", at.api), ("without any", "")):
+        log.unlink(missing_ok=True)
+        since, begun = at.synapse.mark(), time.monotonic()
+        ran = huginn(at.community, "refresh", PREFECT_API_URL=api, PATH=path)
+        seconds = time.monotonic() - begun
+        asked_for = at.synapse.requests(at.synapse.mxid(READER), since)
+        lines = log.read_text().splitlines() if log.exists() else []
+        verbs = Counter(
+            next((word for word in line.split() if word in ("ls-remote", "fetch")), "other")
+            for line in lines
+        )
+        say(f"both corpora, nothing new, {what}: exit {ran.code}, {seconds:.1f} s")
+        say(f"  {len(asked_for)} requests {dict(Counter(method for method, _ in asked_for))}")
+        say(f"  git: {dict(verbs)}; {ran.output.splitlines()[-1] if ran.output else ran.errors}")
+        say(f"  loaded: {sorted(HEAVY & ran.loaded) or 'neither Prefect nor the model'}")
 
 
 def asked(at: Scene, what: str, since: int) -> None:
@@ -213,13 +245,14 @@ def main() -> int:
     parser.add_argument("--messages", type=int, default=5_000)
     parser.add_argument("--redactions", type=int, default=200)
     parser.add_argument("--rooms", type=int, default=50)
+    parser.add_argument("--repositories", type=int, default=20)
     parser.add_argument("--wait", type=float, default=120)
     options = parser.parse_args()
     with scene(options.work.absolute()) as at:
         if options.drill == "redactions":
             redactions(at, options.messages, options.redactions, options.wait)
         else:
-            requests(at, options.rooms)
+            requests(at, options.rooms, options.repositories)
     return 0
 
 
