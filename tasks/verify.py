@@ -8,32 +8,25 @@
 
 The rule in one sentence: what differs is what the next run would leave different from a clean run.
 ``tasks.verify_repo`` and ``tasks.verify_room`` say how news is kept apart. Nothing is embedded, and
-nothing is written but by ``mend``.
+nothing is written but by ``mend`` (``tasks.verify_mend``). What belongs to no source is found by
+``tasks.verify_survey``.
 """
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 
 from search.connection import connect
-from search.ledger import SourceRecord
 from search.reader import Reader
-from search.settings import Settings, load_settings
-from tasks.adapters.stored_objects import StoredObjects
-from tasks.bootstrap import open_store
-from tasks.commit import distrusted
-from tasks.domain.cursors import check_deletes
+from search.settings import load_settings
 from tasks.domain.verification import MOST_NAMED, Finding, differences
-from tasks.errors import RoomRefused, SourceNotListed, TooManyDeletes
+from tasks.errors import RoomRefused, SourceNotListed
 from tasks.progress import listener
 from tasks.settings import is_room, run_settings
 from tasks.verify_chain import Sides
+from tasks.verify_mend import delete_differing
 from tasks.verify_repo import repo_sides
 from tasks.verify_room import room_sides
 from tasks.verify_snapshot import Snapshot, snapshot
-
-COMMAND = "huginn verify --repair"
-MENDING = f"`{COMMAND}` began to mend it: run `huginn refresh`"
 
 
 def sources_named(source: str | None) -> list[str]:
@@ -85,7 +78,7 @@ def verified(source: str, *, mend: bool = False, allow_mass_delete: bool = False
         with snapshot(settings, source) as taken, _sides(source, taken) as sides:
             found = _compared(taken, sides)
             if mend and found.result == "different":
-                _delete(settings, taken, sides, allowed=allow_mass_delete)
+                delete_differing(settings, taken, sides, allowed=allow_mass_delete)
             return found
     except RoomRefused as refused:
         return Finding(source, "leaving", reason=f"it may not be read: {refused.reason}")
@@ -104,49 +97,6 @@ def cursor_ahead(source: str) -> list[str]:
     with snapshot(settings, source) as taken, _sides(source, taken) as sides:
         found = differences(sides.expected.prints(), sides.held.prints())
         return [identifier for identifier, kind in found if kind != "extra"]
-
-
-def surveyed() -> list[Finding]:
-    """What is held of no source that the ledger knows, and what is held but never found."""
-    settings, _ = run_settings()
-    with _objects(settings) as (objects, reader, name):
-        told = objects.survey()
-        known = reader.records(name).keys()
-        orphans = [each for each in told.counts if each not in known and objects.count(each)]
-        return [
-            Finding(source, "different", told.counts[source], {"orphan": told.counts[source]})
-            for source in sorted(orphans)
-        ] + [
-            Finding(
-                source,
-                "different",
-                told.counts[source],
-                {"hidden": len(ids)},
-                tuple(sorted(ids)[:MOST_NAMED]),
-            )
-            for source, ids in sorted(told.hidden.items())
-            if source not in orphans
-        ]
-
-
-def expunge_hidden(source: str) -> None:
-    """Deletes of ``source`` what is held and never found; the caller holds it."""
-    settings, _ = run_settings()
-    with _objects(settings) as (objects, _, _name):
-        ids = objects.survey().hidden.get(source, [])
-    with open_store(settings) as store:
-        store.owned(source)
-        if source in store.ledger.records():
-            store.ledger.put(_distrusted(store.ledger.record(source)))
-        store.writer.expunge(ids)
-
-
-@contextmanager
-def _objects(settings: Settings) -> Iterator[tuple[StoredObjects, Reader, str]]:
-    with connect(settings, "writer", listener().say) as client:
-        reader = Reader(client, settings.weaviate.collection)
-        at = reader.resolve()
-        yield StoredObjects(client, at.name, at.meta.dimensions), reader, at.name
 
 
 def _sides(source: str, taken: Snapshot) -> AbstractContextManager[Sides]:
@@ -172,21 +122,3 @@ def _compared(taken: Snapshot, sides: Sides) -> Finding:
         ids=tuple(named),
         behind=sides.behind,
     )
-
-
-def _delete(settings: Settings, taken: Snapshot, sides: Sides, *, allowed: bool) -> None:
-    source = taken.record.source
-    found = [*differences(sides.expected.prints(), sides.held.prints())]
-    extra = [identifier for identifier, kind in found if kind == "extra"]
-    try:
-        check_deletes(source, extra, taken.count, allowed=allowed)
-    except TooManyDeletes as error:
-        raise TooManyDeletes(source, error.deletes, error.stored, command=COMMAND) from error
-    with open_store(settings) as store:
-        store.owned(source)
-        store.ledger.put(_distrusted(store.ledger.record(source)))
-        store.writer.expunge([identifier for identifier, _ in found])
-
-
-def _distrusted(record: SourceRecord) -> SourceRecord:
-    return distrusted(record).failed(MENDING)

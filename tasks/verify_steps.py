@@ -1,6 +1,6 @@
 """The Prefect tasks of ``verify``: thin wrappers; their parameters are ids and flags."""
 
-from tasks import removal, verify
+from tasks import removal, verify, verify_survey
 from tasks.bootstrap import open_store
 from tasks.domain.verification import Finding
 from tasks.runtime import effect
@@ -28,13 +28,13 @@ def verify_source(source: str, *, mend: bool, allow_mass_delete: bool) -> Findin
 @effect("survey")
 def survey_collection() -> list[Finding]:
     """What is held of no known source, and what no question finds."""
-    return verify.surveyed()
+    return verify_survey.surveyed()
 
 
 @effect("expunge:{source}")
 def expunge_hidden(source: str) -> None:
     """Deletes what is held of a source and never found."""
-    verify.expunge_hidden(source)
+    verify_survey.expunge_hidden(source)
 
 
 @effect("remove-orphan:{source}")
