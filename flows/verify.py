@@ -87,9 +87,9 @@ def _found(source: str, compare: Callable[[], State[Finding]]) -> Finding:
 
 
 def _repaired(found: Finding, *, allowed: bool) -> Finding:
-    """Reads the source from its start, what was deleted anew, and verifies again."""
+    """Goes through the source again, whose cursor is set aside, and verifies what came of it."""
     source = found.source
-    done = _backfilled(source, allowed=allowed)
+    done = _read_again(source, allowed=allowed)
     if done.result == "failed":
         return replace(found, result="unverified", reason=f"not mended: {done.reason}")
     again = _found(
@@ -106,7 +106,7 @@ def _repaired(found: Finding, *, allowed: bool) -> Finding:
     return replace(again, result="mended", differences=found.differences, ids=found.ids)
 
 
-def _backfilled(source: str, *, allowed: bool) -> Outcome:
+def _read_again(source: str, *, allowed: bool) -> Outcome:
     kind, _, name = source.partition(":")
     if kind == "chat":
         try:
@@ -115,7 +115,7 @@ def _backfilled(source: str, *, allowed: bool) -> Outcome:
             return Outcome(source, "failed", reason=reason_of(error))
     one = refresh_room if kind == "chat" else refresh_repo
     state: State[Outcome] = one(
-        name, from_start=True, allow_mass_delete=allowed, model=aim().model, return_state=True
+        name, allow_mass_delete=allowed, model=aim().model, return_state=True
     )
     return outcome_of(source, state)
 

@@ -250,3 +250,14 @@ class StillMoving(TransientError):
             "Run `huginn verify` again when it is quieter."
         )
         self.source = source
+
+
+class RangeUnfinished(PermanentError):
+    """Of the time that a backfill was to add to a room some is held, and nobody says which."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(
+            f"{source}: a backfill of a range of time was cut short, so what should be held is not "
+            "known. Run that `huginn backfill` again, then `huginn verify`."
+        )
+        self.source = source

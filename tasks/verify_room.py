@@ -23,7 +23,8 @@ from tasks.adapters.recording import Recording
 from tasks.bootstrap import open_chat
 from tasks.context import Store
 from tasks.domain.acknowledgement import Counts
-from tasks.errors import NeverRead, StillMoving
+from tasks.errors import NeverRead, RangeUnfinished, StillMoving
+from tasks.range_records import range_of
 from tasks.room_context import RoomContext
 from tasks.room_records import purges_of, put_reader, reader_of
 from tasks.settings import run_settings
@@ -40,6 +41,7 @@ def room_sides(room: str, snapshot: Snapshot) -> Iterator[Sides]:
 
     Raises:
         NeverRead: no run has read it yet.
+        RangeUnfinished: what is covered of it is not known.
         RoomRefused: it may not be read (any more): the next run removes it.
         RoomUnchecked, RoomUnreadable: the homeserver does not tell enough.
         StillMoving: people talk faster than it is read.
@@ -55,6 +57,9 @@ def sides(opened: RoomContext, snapshot: Snapshot, expected: Recording) -> Sides
     if record.room == RoomCursor():
         raise NeverRead(record.source)
     held, clean = snapshot.store, snapshot.empty_store(expected)
+    pending = range_of(held.ledger, record.source)
+    if pending is not None and pending.extends:
+        raise RangeUnfinished(record.source)
     _tell_now(opened, held, clean)
     contexts = _on(opened, held, snapshot.held), _on(opened, clean, expected)
     news, _ = [_run(context) for context in contexts]

@@ -24,6 +24,7 @@ from tasks.errors import StillMoving
 from tasks.in_flight import IN_FLIGHT
 from tasks.ports import Ledger
 from tasks.progress import listener
+from tasks.range_records import RANGE
 from tasks.room_reading import HIDING
 from tasks.room_unfinished import UNFINISHED
 from tasks.tombstones import in_force
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 TRIES = 5
 """So often a source is listed again because a run moved its cursor meanwhile."""
 
-_OF_SOURCE = (HIDING, UNFINISHED, IN_FLIGHT)
+_OF_SOURCE = (HIDING, UNFINISHED, IN_FLIGHT, RANGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,10 @@ class Snapshot:
         return Store(self.held, RecordingLedger(self.record, self.documents))
 
     def empty_store(self, recording: Recording) -> Store:
-        """A store in which a first run would find itself: the same reader, the same purges."""
+        """A store in which a first run would find itself: the same reader, the same purges.
+
+        Of a room it takes as much as is covered.
+        """
         start = RoomCursor(covered=self.record.room.covered)
         record = SourceRecord(self.record.source, identity=self.record.identity, room=start)
         others = {key: text for key, text in self.documents.items() if key[0] not in _OF_SOURCE}

@@ -5,15 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from tasks import repo_commits, repo_files, repos, verify_room
+from tasks import repo_commits, repo_files, repos, rooms, verify_room
 from tasks.domain.purges import Purge
+from tasks.domain.ranges import RangeCursor
 from tasks.errors import (
     HomeserverUnreachable,
     NeverRead,
+    RangeUnfinished,
     RepositoryUnreadable,
     RoomRefused,
     StillMoving,
 )
+from tasks.range_records import put_range
 from tasks.repo_plan import Plans
 from tests.support.fake_repository import FakeRepository
 from tests.support.fake_rooms import Boundaries, Crash, RoomWork, at
@@ -183,6 +186,27 @@ def test_a_room_that_may_not_be_read_any_more_is_told() -> None:
         room_compared(work, room)
 
 
+def test_a_room_that_is_covered_since_a_time_is_compared_since_then() -> None:
+    work = RoomWork()
+    room = work.room("cyd")
+    for hour in range(80):
+        work.community.send(room, "ada", f"word {hour} said", at(60 * 2 * hour))
+    work.discover()
+    rooms.begin(work.context(room), covered=at(60 * 100).isoformat())
+    work.finish(room)
+    assert 0 < len(work.bodies(room)) < 40
+    assert room_compared(work, room) == CLEAN
+    lost = min(work.writer.held)
+    kept = work.writer.held.pop(lost)
+    assert room_compared(work, room)[0] == {lost: "missing"}
+    work.writer.write([kept])
+    work.refresh()
+    pending = RangeCursor(work.version, "back", since=at(0).isoformat(), extends=True)
+    put_range(work.ledger, f"chat:{room}", pending)
+    with pytest.raises(RangeUnfinished, match="cut short"):
+        room_compared(work, room)
+
+
 def test_a_homeserver_that_does_not_answer_makes_no_difference_up() -> None:
     work = RoomWork()
     room = talk(work)
@@ -328,9 +352,9 @@ def test_a_repository_that_answers_without_any_commit_is_not_taken_for_an_empty_
 
 
 def test_nothing_is_embedded() -> None:
-    work, rooms = repository(), RoomWork()
-    room = talk(rooms)
-    before = work.embedder.embedded, rooms.embedder.embedded
+    work, chat = repository(), RoomWork()
+    room = talk(chat)
+    before = work.embedder.embedded, chat.embedder.embedded
     repo_compared(work)
-    room_compared(rooms, room)
-    assert (work.embedder.embedded, rooms.embedder.embedded) == before
+    room_compared(chat, room)
+    assert (work.embedder.embedded, chat.embedder.embedded) == before
