@@ -19,7 +19,7 @@ from search.connection import connect
 from search.reader import Reader
 from search.settings import load_settings
 from tasks.domain.verification import MOST_NAMED, Finding, differences
-from tasks.errors import RoomRefused, SourceNotListed
+from tasks.errors import NeverRead, RoomRefused, SourceNotListed
 from tasks.progress import listener
 from tasks.settings import is_room, run_settings
 from tasks.verify_chain import Sides
@@ -91,12 +91,16 @@ def verified(source: str, *, mend: bool = False, allow_mass_delete: bool = False
 def cursor_ahead(source: str) -> list[str]:
     """Ids of passages that the next run takes for held, and that are not held as they must be.
 
-    None: no cursor is ahead of the passages, after whatever kill, before any other run.
+    None: no cursor is ahead of the passages, after whatever kill, before any other run. One of a
+    source that no run has read stands for nothing.
     """
     settings, _ = run_settings()
-    with snapshot(settings, source) as taken, _sides(source, taken) as sides:
-        found = differences(sides.expected.prints(), sides.held.prints())
-        return [identifier for identifier, kind in found if kind != "extra"]
+    try:
+        with snapshot(settings, source) as taken, _sides(source, taken) as sides:
+            found = differences(sides.expected.prints(), sides.held.prints())
+            return [identifier for identifier, kind in found if kind != "extra"]
+    except NeverRead:
+        return []
 
 
 def _sides(source: str, taken: Snapshot) -> AbstractContextManager[Sides]:

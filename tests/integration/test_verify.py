@@ -225,7 +225,7 @@ def test_cursors_that_are_ahead_orphans_and_what_cannot_be_read_are_named(
     with chat.configured():
         assert len(cursor_ahead("repo:ahead")) == 2
         assert len(cursor_ahead(f"chat:{room}")) == 1
-        assert cursor_ahead("repo:counted") == []
+        assert cursor_ahead("repo:counted") == cursor_ahead("repo:unread") == []
 
     mended = verify(chat, repair=True)
     assert {each.source: each.result for each in mended.values()} == {
