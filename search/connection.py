@@ -99,7 +99,7 @@ def mapped_errors(doing: str) -> Iterator[None]:
             f"Weaviate refused to {doing} with this key. Check weaviate.writer_key and reader_key."
         ) from error
     except theirs.UnexpectedStatusCodeError as error:
-        raise _by_status(doing, error.status_code) from error
+        raise _by_status(doing, error.status_code, str(error)) from error
     except (
         theirs.WeaviateConnectionError,
         theirs.WeaviateGRPCUnavailableError,
@@ -131,20 +131,26 @@ _UNAUTHORISED = {401, 403}
 _LATER = {408, 429, 500, 502, 503, 504}
 
 
-def _by_status(doing: str, status: int) -> HuginnError:
+def _by_status(doing: str, status: int, text: str) -> HuginnError:
     if status in _UNAUTHORISED:
         return ServerRefused(
             f"Weaviate refused to {doing} with this key (HTTP {status}). "
             "Check weaviate.writer_key and weaviate.reader_key."
         )
+    if status in _LATER and any(mark in text.lower() for mark in _READ_ONLY):
+        return _by_text(doing, _READ_ONLY[0])
     if status in _LATER:
         return ServerUnavailable(f"Weaviate could not {doing} just now (HTTP {status}). Try later.")
     return ServerRefused(f"Weaviate would not {doing} (HTTP {status}). See the server's log.")
 
 
+_READ_ONLY = ("read-only", "read only")
+
 _BY_TEXT: tuple[tuple[str, type[HuginnError], str], ...] = (
-    ("read-only", ServerUnavailable, "it is read-only (disk full?). Free space, then run again."),
-    ("read only", ServerUnavailable, "it is read-only (disk full?). Free space, then run again."),
+    *(
+        (mark, ServerUnavailable, "it is read-only (disk full?). Free space, then run again.")
+        for mark in _READ_ONLY
+    ),
     ("insufficient permissions", ServerRefused, "this key may not. Check weaviate.writer_key."),
     (
         "unavailable",

@@ -20,6 +20,9 @@ NODE = "huginn"  # Raft's state names it: the same data needs the same name
 MARK = {"STARTED_BY": "huginn"}
 # All that the server sees of the caller's environment: no secret, nothing meant for another server.
 _INHERITED = ("PATH", "HOME", "TMPDIR", "TZ", "LANG", "GOMAXPROCS", "GOMEMLIMIT", "GOGC")
+READ_ONLY_PERCENT = 97
+"""The share of a disk in use from which the server takes no more writes."""
+
 _SAME_START_SECONDS = 2.0  # the boot time that it is counted from is told in whole seconds
 _POLL_SECONDS = 0.05
 _children: list["subprocess.Popen[bytes]"] = []  # kept to be reaped, and so that none is collected
@@ -62,7 +65,7 @@ def environment(home: Home, ports: Ports, keys: Keys, base: Mapping[str, str]) -
         "DISABLE_TELEMETRY": "true",
         "GO_PROFILING_DISABLE": "true",
         "DISK_USE_WARNING_PERCENTAGE": "90",
-        "DISK_USE_READONLY_PERCENTAGE": "97",
+        "DISK_USE_READONLY_PERCENTAGE": str(READ_ONLY_PERCENT),
         "LOG_LEVEL": "warning",
     }
 

@@ -144,6 +144,7 @@ class Settings(BaseSettings):
     forge: ForgeSettings = ForgeSettings()
     search: SearchSettings = SearchSettings()
     lease_seconds: int = Field(default=120, ge=5, le=3_600)
+    min_free_bytes: int = Field(default=2**30, ge=0)
     matrix: MatrixSettings = MatrixSettings()
     repositories: tuple[RepositorySettings, ...] = ()
 

@@ -261,3 +261,15 @@ class RangeUnfinished(PermanentError):
             "known. Run that `huginn backfill` again, then `huginn verify`."
         )
         self.source = source
+
+
+class DiskTooFull(PermanentError):
+    """There is too little room for an ingest; nothing of the step was written."""
+
+    def __init__(self, setting: str, folder: str, free: int, floor: int) -> None:
+        super().__init__(
+            f"{setting}: the disk of {folder} has {free:,} bytes free, and {floor:,} have to be "
+            "(min_free_bytes, or the point at which Weaviate turns read-only). Free some, and run "
+            "`huginn refresh` again: it goes on where it was. Look-ups go on."
+        )
+        self.free, self.floor = free, floor
