@@ -9,6 +9,7 @@ from flows.cli_common import config_option, json_option, run
 from flows.command_backfill import backfill
 from flows.command_rebuild import rebuild
 from flows.command_refresh import refresh
+from flows.command_uninstall import uninstall
 from flows.command_verify import verify
 
 
@@ -202,4 +203,5 @@ def status(config: Path | None, as_json: bool) -> None:
 
 
 main.add_command(rebuild)
+main.add_command(uninstall)
 main.add_command(verify)
