@@ -34,9 +34,9 @@ def supervise(settings: Settings, progress: Callable[[str], None]) -> None:
                 raise PermanentError(
                     f"Weaviate is running already (pid {server.pid}): `huginn down` stops it."
                 )
+            process = process_of(server)  # before anybody hears of it, and may end it
             progress(f"Weaviate {server.version} is up (pid {server.pid}); its log: {home.log}")
             _notify("READY=1")
-            process = process_of(server)
             code = process.wait() if process is not None else None
         except _StopAsked:
             _notify("STOPPING=1")

@@ -51,7 +51,7 @@ def test_the_library_is_loaded_at_the_first_text_only() -> None:
         print("betterleaks" in sys.modules)
         """
     )
-    out, errors = process.communicate(timeout=60)
+    out, errors = process.communicate(timeout=240)
     assert (out.split(), errors) == (["False", "True"], "")
 
 
@@ -76,7 +76,7 @@ def test_ctrl_c_ends_a_process_that_has_loaded_the_library(work: str) -> None:
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
     try:
-        process.communicate(timeout=60)
+        process.communicate(timeout=240)
     finally:
         process.kill()
     assert process.returncode == 3
@@ -100,7 +100,7 @@ def test_a_forked_child_is_refused_and_a_subprocess_is_not() -> None:
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         """
     )
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=240)
     assert out.splitlines() == [str(b"1\n"), "7"]
 
 

@@ -70,7 +70,7 @@ def lives(pid: int) -> bool:
         return False
 
 
-def wait_for(condition: object, seconds: float = 60) -> None:
+def wait_for(condition: object, seconds: float = 240) -> None:
     assert callable(condition)
     deadline = time.monotonic() + seconds
     while not condition():
@@ -115,7 +115,7 @@ def test_callers_at_the_same_instant_start_one_server(
     together = threading.Barrier(4)
 
     def found_by_all(*_: object) -> Path:
-        together.wait(60)
+        together.wait(240)
         return binary
 
     monkeypatch.setattr(embedded_start, "find_binary", found_by_all)
@@ -261,7 +261,7 @@ def test_a_server_killed_while_it_starts_is_told_with_its_last_log_lines(
     starter = child("start", settings)
     wait_for(lambda: servers_of(settings) and home.log.exists() and home.log.stat().st_size)
     kill(servers_of(settings)[0])
-    output, _ = starter.communicate(timeout=60)
+    output, _ = starter.communicate(timeout=240)
     assert "ServerUnavailable: Weaviate ended while it started" in output
     assert re.search(r"^  (warning|error): \w+", output, re.MULTILINE)
     assert f"The whole log: {home.log}" in output

@@ -161,7 +161,7 @@ def test_a_collection_of_another_model_is_refused(
         shown = made.run("signing key")
         assert (shown.code, shown.out) == (3, "")
         assert "The collection was made with other weights of fake-model." in shown.err
-        assert "weaviate.collection" in shown.err
+        assert "`huginn refresh`: it rebuilds the collection" in shown.err
 
 
 def test_the_service_survives_its_weaviate(tmp_path: Path, binary: Path) -> None:

@@ -30,7 +30,7 @@ class Api:
         self._address = address
 
     def _post(self, path: str, **body: Any) -> list[dict[str, Any]]:
-        answer = httpx.post(f"{self._address}{path}", json={"limit": 200} | body, timeout=30)
+        answer = httpx.post(f"{self._address}{path}", json={"limit": 200} | body, timeout=120)
         answer.raise_for_status()
         found: list[dict[str, Any]] = answer.json()
         return found

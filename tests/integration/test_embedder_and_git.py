@@ -18,7 +18,7 @@ from tasks.adapters.git_process import run
 
 vectors = Embedder(EmbedderSettings()).embed(["words " * n for n in range(1, 40)], "document")
 subprocess._USE_VFORK = False
-print(len(vectors), run(["--version"], timeout=60, environment={}).output.split()[0].decode())
+print(len(vectors), run(["--version"], timeout=240, environment={}).output.split()[0].decode())
 print(psutil.Process().num_threads())
 """
 

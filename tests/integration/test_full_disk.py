@@ -65,6 +65,8 @@ def shards(community: Community, status: str) -> None:
     assert running is not None
     url = f"http://127.0.0.1:{running.http_port}/v1/schema/{name}/shards"
     key = {"Authorization": f"Bearer {embedded.keys(community.server).writer}"}
-    for shard in httpx.get(url, headers=key).json():
-        answer = httpx.put(f"{url}/{shard['name']}", headers=key, json={"status": status})
+    for shard in httpx.get(url, headers=key, timeout=120).json():
+        answer = httpx.put(
+            f"{url}/{shard['name']}", headers=key, json={"status": status}, timeout=120
+        )
         answer.raise_for_status()

@@ -292,7 +292,7 @@ def git_daemon(folder: Path, port: int) -> Iterator[None]:
     options = ["--listen=127.0.0.1", f"--port={port}", "--reuseaddr", "--export-all"]
     with subprocess.Popen([program, *options, f"--base-path={folder}", folder]) as daemon:
         try:
-            until = time.monotonic() + 30
+            until = time.monotonic() + 240
             while socket.socket().connect_ex(("127.0.0.1", port)) and time.monotonic() < until:
                 time.sleep(0.05)
             yield
@@ -313,7 +313,7 @@ def test_a_clone_killed_half_way_is_no_mirror_and_the_next_run_makes_a_whole_one
             assert [left.suffix for left in mirrors.iterdir() if left.is_dir()] == [".part"]
             os.kill(child.pid, signal.SIGKILL)
         connection.close()
-        psutil.wait_procs(helpers, timeout=30)
+        psutil.wait_procs(helpers, timeout=120)
     assert not list(mirrors.glob("*.git"))
     settings = RepositorySettings(name="thing", url=url)
     with git_daemon(source.path.parent, port):

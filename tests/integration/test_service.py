@@ -47,7 +47,7 @@ def nothing_ingested(shown: Shown) -> bool:
 
 def eventually(holds: Callable[[], bool]) -> bool:
     """Whether it comes to hold within a generous time."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while not holds():
         if time.monotonic() > deadline:
             return False
@@ -93,7 +93,7 @@ def test_two_services_started_at_once_leave_one(bare: Desk) -> None:
     (left,) = [each for each in racing if each.poll() is None]
     assert bare.service().pid == left.pid
     bare.run("serve", "--stop")
-    assert left.wait(60) == 0
+    assert left.wait(240) == 0
 
 
 def test_a_service_with_nothing_to_do_ends_and_leaves_no_socket(bare: Desk) -> None:
@@ -245,7 +245,7 @@ def test_a_request_that_is_too_large_or_no_json_is_refused(bare: Desk) -> None:
     path = str(bare.place().socket)
     for length, body in ((70_000, b""), (5, b"words"), (2, b"[]"), (-1, b"")):
         with socket.socket(socket.AF_UNIX) as raw:
-            raw.settimeout(30)
+            raw.settimeout(240)
             raw.connect(path)
             head = f"POST /search HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n"
             mark = f"{client.FINGERPRINT}: {_mark_of(bare)}\r\n\r\n"

@@ -35,7 +35,7 @@ class HomeserverProxy:
             if path.partition("?")[0].endswith(end):
                 body = json.dumps(content).encode()
                 return 200, [("Content-Type", "application/json")], body
-        connection = http.client.HTTPConnection("127.0.0.1", self.target, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.target, timeout=240)
         try:
             connection.request("GET", path, headers=headers)
             given = connection.getresponse()

@@ -46,14 +46,14 @@ def running_api(home: Path) -> Iterator[str]:
             yield address
         finally:
             server.terminate()
-            server.wait(30)
+            server.wait(120)
 
 
 def _wait(address: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and server.poll() is None:
         try:
-            if httpx.get(f"{address}/health", timeout=2).status_code == httpx.codes.OK:
+            if httpx.get(f"{address}/health", timeout=10).status_code == httpx.codes.OK:
                 return
         except httpx.TransportError:
             time.sleep(0.2)

@@ -56,7 +56,7 @@ class Synapse(People):
         """A place in the request log: all that was answered before lies before it."""
         sign = secrets.token_hex(8)
         self.http.get("/_matrix/client/versions", params={"mark": sign}).raise_for_status()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             text = (self.folder / _LOG).read_bytes()
             at = text.find(sign.encode())
@@ -104,10 +104,10 @@ def _started(folder: Path, ending: ExitStack) -> "tuple[int, subprocess.Popen[by
 def _end(process: "subprocess.Popen[bytes]") -> None:
     process.terminate()
     try:
-        process.wait(30)
+        process.wait(120)
     except subprocess.TimeoutExpired:
         process.kill()
-        process.wait(30)
+        process.wait(120)
 
 
 def copied(folder: Path, to: Path) -> Path:
@@ -209,7 +209,7 @@ def _answers(port: int, process: "subprocess.Popen[bytes]") -> bool:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            httpx.get(f"http://127.0.0.1:{port}/_matrix/client/versions", timeout=5)
+            httpx.get(f"http://127.0.0.1:{port}/_matrix/client/versions", timeout=30)
         except httpx.TransportError:
             time.sleep(0.1)
         else:

@@ -327,7 +327,7 @@ def test_of_two_processes_one_gets_the_program_and_the_other_waits(
 ) -> None:
     release.delay = 2
     processes = [finder(tmp_path, release.url) for _ in range(2)]
-    outputs = [process.communicate(timeout=60)[0] for process in processes]
+    outputs = [process.communicate(timeout=240)[0] for process in processes]
     assert release.asked == 1
     assert all(output.endswith(f"{cached_path(settings)}\n") for output in outputs)
     assert sum("waiting for it" in output for output in outputs) == 1
@@ -341,13 +341,13 @@ def test_ctrl_c_ends_the_build_with_its_compilers_and_leaves_nothing(
     compiler = tmp_path / "compiler"
     wait_for(lambda: compiler.exists() and compiler.read_text() != "")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=240)
     assert process.returncode != 0
     wait_for(lambda: not lives(int(compiler.read_text())))
     assert [path.name for path in cached_path(settings).parent.iterdir()] == ["build.lock"]
 
 
-def wait_for(condition: object, seconds: float = 60) -> None:
+def wait_for(condition: object, seconds: float = 240) -> None:
     assert callable(condition)
     deadline = time.monotonic() + seconds
     while not condition():

@@ -27,7 +27,7 @@ class Ingesting(Engine):
             raise CollectionMissing("Nothing was ingested yet.")
 
     def warm_up(self) -> bool:
-        self.may_load.wait(30)
+        self.may_load.wait(120)
         if self.there:
             self.loaded += 1
             if not self.warms:

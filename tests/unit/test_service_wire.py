@@ -124,14 +124,14 @@ def test_a_look_up_in_progress_is_finished_on_stop(wire: Wire) -> None:
 
     def slow(command: str, _: Mapping[str, Any]) -> dict[str, Any]:
         begun.set()
-        assert may_end.wait(30)
+        assert may_end.wait(120)
         return {"command": command, "exit": 0}
 
     wire.service.answering = slow
     replies: list[dict[str, Any]] = []
     asking = threading.Thread(target=lambda: replies.append(wire.ask({})))
     asking.start()
-    assert begun.wait(30)
+    assert begun.wait(120)
     closing = threading.Thread(target=wire.close)
     closing.start()
     while wire.place.socket.exists():
@@ -147,7 +147,7 @@ def test_a_look_up_in_progress_is_finished_on_stop(wire: Wire) -> None:
 
 
 def test_look_ups_are_answered_at_the_same_time(wire: Wire) -> None:
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=120)
 
     def meet(command: str, _: Mapping[str, Any]) -> dict[str, Any]:
         both.wait()
@@ -194,7 +194,7 @@ def test_a_reply_that_does_not_come_is_a_time_out(wire: Wire) -> None:
     may_end = threading.Event()
 
     def slow(command: str, _: Mapping[str, Any]) -> dict[str, Any]:
-        may_end.wait(30)
+        may_end.wait(120)
         return {"command": command, "exit": 0}
 
     wire.service.answering = slow
@@ -211,7 +211,7 @@ def test_a_long_request_that_is_refused_still_gets_its_answer(wire: Wire) -> Non
 
 def test_whoever_asks_to_stop_is_answered_first(wire: Wire) -> None:
     assert send(wire.place, "/stop", {}) == {"stopping": True}
-    assert wire.service.stopped.wait(30)
+    assert wire.service.stopped.wait(120)
 
 
 def test_nobody_at_the_socket_and_a_dead_socket_are_the_same(place: Place) -> None:
