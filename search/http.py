@@ -85,6 +85,7 @@ def main(config: Path | None, port: int | None = None) -> int:
             raise PermanentError(
                 f"{HOST}:{port}: {taken.strerror}. Give another --port."
             ) from taken
+        listening.listen()  # whoever reads the address may come at once
         port = listening.getsockname()[1]
         say(f"look-ups on http://{HOST}:{port}/ (description there)")
         say(f"token in {folder / TOKEN_FILE}")
