@@ -20,9 +20,6 @@ from search.schemas import ARGUMENTS, DESCRIPTIONS
 from search.settings import Settings
 from tests.support.community import Community
 
-CLIENT = httpx.Client(timeout=240, trust_env=False)
-"""A busy machine answers late."""
-
 SEARCH = Path(sys.executable).parent / "huginn-search"
 
 
@@ -99,8 +96,15 @@ def served(place: tuple[Path, dict[str, str]]) -> Iterator[str]:
             assert process.wait(120) == 0
 
 
+@pytest.fixture
+def web() -> Iterator[httpx.Client]:
+    """A client that waits: a busy machine answers late."""
+    with httpx.Client(timeout=240, trust_env=False) as client:
+        yield client
+
+
 def test_a_program_finds_the_same_over_http_with_the_token_only(
-    place: tuple[Path, dict[str, str]], served: str
+    place: tuple[Path, dict[str, str]], served: str, web: httpx.Client
 ) -> None:
     config, _ = place
     token_file = config.parent / "data" / "http-token"
@@ -108,25 +112,25 @@ def test_a_program_finds_the_same_over_http_with_the_token_only(
     bearer = {"Authorization": f"Bearer {token_file.read_text()}"}
     asked = {"texts": ["watering beans"], "top_k": 1}
     url = f"{served}/v1/search"
-    found = CLIENT.post(url, json=asked, headers=bearer)
+    found = web.post(url, json=asked, headers=bearer)
     assert found.status_code == httpx.codes.OK
     assert found.json()["hits"][0]["citation"]["path"] == "docs/water.md"
-    assert CLIENT.post(url, json=asked).status_code == httpx.codes.UNAUTHORIZED
+    assert web.post(url, json=asked).status_code == httpx.codes.UNAUTHORIZED
     wrong = {"Authorization": "Bearer nothing"}
-    assert CLIENT.post(url, json=asked, headers=wrong).status_code == httpx.codes.UNAUTHORIZED
+    assert web.post(url, json=asked, headers=wrong).status_code == httpx.codes.UNAUTHORIZED
     rebound = bearer | {"Host": "attacker.example:80"}
-    assert CLIENT.post(url, json=asked, headers=rebound).status_code == 421
+    assert web.post(url, json=asked, headers=rebound).status_code == 421
     foreign = bearer | {"Origin": "http://attacker.example"}
-    assert CLIENT.post(url, json=asked, headers=foreign).status_code == httpx.codes.FORBIDDEN
-    refused = CLIENT.post(url, json={"texts": ["beans"], "top_k": 0}, headers=bearer)
+    assert web.post(url, json=asked, headers=foreign).status_code == httpx.codes.FORBIDDEN
+    refused = web.post(url, json={"texts": ["beans"], "top_k": 0}, headers=bearer)
     assert refused.status_code == httpx.codes.BAD_REQUEST
     assert refused.json()["error"]["field"] == "top_k"
-    assert CLIENT.post(f"{served}/v1/forget", json={}, headers=bearer).status_code == 404
-    large = CLIENT.post(url, content=b" " * 70_000, headers=bearer)
+    assert web.post(f"{served}/v1/forget", json={}, headers=bearer).status_code == 404
+    large = web.post(url, content=b" " * 70_000, headers=bearer)
     assert large.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE
-    described = CLIENT.get(f"{served}/openapi.json").json()
+    described = web.get(f"{served}/openapi.json").json()
     assert described["paths"].keys() == {f"/v1/{command}" for command in ARGUMENTS}
-    page = CLIENT.get(f"{served}/")
+    page = web.get(f"{served}/")
     assert "huginn.search/1" in page.text
     assert page.headers["Content-Security-Policy"] == "default-src 'none'"
 
