@@ -230,6 +230,7 @@ def test_sources_tells_names_numbers_freshness_and_why_one_is_unavailable(shelf:
         "state": "current",
         "passages": 7,
         "fresh_at": "2026-01-02T03:04:05+00:00",
+        "covered_since": None,
         "reason": None,
     }
     assert document["unavailable"] == [
