@@ -29,7 +29,9 @@ def backfill_room(room: str, since: str, until: str, *, allow_mass_delete: bool 
     source = f"chat:{room}"
     with alone(source):
         try:
-            return Outcome(source, "done", None, _room(room, since, until, allow_mass_delete))
+            return Outcome(
+                source, "done", None, _room(room, since, until, allowed=allow_mass_delete)
+            )
         except RoomRefused as refused:
             counts = refuse_room(room, refused.reason, lasting=refused.lasting)
             return Outcome(source, "removed", None, counts, str(refused))
@@ -40,7 +42,7 @@ def backfill_room(room: str, since: str, until: str, *, allow_mass_delete: bool 
             raise
 
 
-def _room(room: str, since: str, until: str, allowed: bool) -> Counts:  # noqa: FBT001
+def _room(room: str, since: str, until: str, *, allowed: bool) -> Counts:
     if begin_room_range(room, since, until):
         return until_caught_up(
             lambda: upsert_room_range.submit(room, allow_mass_delete=allowed), commit_range

@@ -14,7 +14,7 @@ from search.settings import load_settings
 from tasks.discover import Discovered, discover
 from tasks.discover_rooms import RoomsFound, discover_rooms, listed_rooms
 from tasks.domain.ranges import asked_range, text_of
-from tasks.rebuild import Standing, cancel, look
+from tasks.rebuild import Served, cancel, look
 from tasks.settings import is_room, listed_names
 
 FAILED = 1
@@ -35,7 +35,7 @@ class PrefectUnavailable(TransientError):
 def run_refresh(*, corpus: Corpus | None, allow_mass_delete: bool, as_json: bool) -> int:
     """``huginn refresh``: with nothing new only freshness is written, and Prefect stays out."""
     with displayed():
-        usual = look(load_settings()) == Standing()
+        usual = look(load_settings()) == Served()
         found = _repositories(corpus) if usual else None
         rooms = _rooms(corpus) if usual else None
     if found and rooms and rooms.nothing_to_do and found.nothing_to_do:

@@ -1,7 +1,6 @@
 """``huginn up``, ``down`` and ``status``."""
 
 import json
-from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -29,12 +28,24 @@ def start(*, foreground: bool) -> int:
 def stop() -> int:
     """Stops the embedded server, and the look-up service that would start it again."""
     settings = _embedded_settings()
-    with suppress(HuginnError):  # where it can have no place there is none
-        if service_start.stop(place_of(None)):
-            click.echo("the look-up service has ended")
+    if stop_service():
+        click.echo("the look-up service has ended")
     stopped = embedded.stop(settings)
     click.echo("stopped" if stopped else "nothing to stop: no Weaviate of Huginn's own is running")
     return 0
+
+
+def stop_service() -> bool:
+    """Ends the look-up service; False: none ran.
+
+    Raises:
+        PermanentError: it survives.
+    """
+    try:
+        place = place_of(None)
+    except HuginnError:  # where it can have no place there is none
+        return False
+    return service_start.stop(place)
 
 
 def status(*, as_json: bool) -> int:

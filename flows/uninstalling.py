@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from search import embedded, service_start
-from search.errors import HuginnError, UsageError
-from search.service_place import place_of
+from flows.server import stop_service
+from search import embedded
+from search.errors import UsageError
 from search.settings import Settings, load_settings
 
 CACHE = {"weaviate", "mirrors"}
@@ -73,6 +73,8 @@ def _doomed(folder: Path, ours: set[str], setting: str) -> Iterator[Doomed]:
     """
     if not folder.is_dir():
         return
+    if folder.resolve() in (Path.home().resolve(), Path("/")):
+        raise UsageError(setting, f"{folder} is no folder of Huginn's alone", "Remove it by hand.")
     entries = sorted(folder.iterdir())
     others = [each.name for each in entries if each.name not in ours]
     if others:
@@ -102,8 +104,7 @@ def _remove(path: Path) -> None:
 
 
 def _stop(settings: Settings) -> None:
-    with suppress(HuginnError):  # where it can have no place there is none
-        service_start.stop(place_of(None))
+    stop_service()
     if settings.weaviate.url is None:
         embedded.stop(settings)
 

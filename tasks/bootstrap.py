@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from search.analysis import ANALYSIS_VERSION
@@ -28,6 +27,7 @@ from tasks.adapters.window_index import WeaviateWindowIndex
 from tasks.aim import aim
 from tasks.chat_ports import WindowIndex
 from tasks.context import RepoContext, Store
+from tasks.disk import check_room
 from tasks.domain.passages import RULES_VERSION
 from tasks.domain.puppets import Puppets
 from tasks.domain.rooms import RoomRules
@@ -87,15 +87,20 @@ def _donor(client: "WeaviateClient", alias: str, meta: CollectionMeta) -> str | 
 
 def live_collection(settings: Settings, client: "WeaviateClient") -> str:
     """The real name of the collection that look-ups see, made first if there is none."""
+    with live_held(settings, client) as name:
+        return name
+
+
+@contextmanager
+def live_held(settings: Settings, client: "WeaviateClient") -> Iterator[str]:
+    """The same, for the block: on this machine nobody else makes a collection or moves the alias.
+
+    Else two first runs would make two of them.
+    """
     meta = meta_of(settings)
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with locked(collection_lock(settings)):  # Two first runs would make two of them.
-        return ensure_collection(client, settings.weaviate.collection, meta)
-
-
-def collection_lock(settings: Settings) -> Path:
-    """Held by whoever makes a collection or moves the alias, on this machine."""
-    return settings.data_dir / "collection.lock"
+    with locked(settings.data_dir / "collection.lock"):
+        yield ensure_collection(client, settings.weaviate.collection, meta)
 
 
 def meta_of(settings: Settings) -> CollectionMeta:
@@ -105,13 +110,16 @@ def meta_of(settings: Settings) -> CollectionMeta:
 
 
 @contextmanager
-def open_repo(name: str) -> Iterator[RepoContext]:
+def open_repo(name: str, *, ingest: bool = True) -> Iterator[RepoContext]:
     """The context of one listed repository; clients and helper processes end with it.
 
     Raises:
         SourceNotListed: no repository of that name is listed.
+        DiskTooFull: for an ``ingest``, there is too little room.
     """
     settings, _ = run_settings()
+    if ingest:
+        check_room(settings)
     listed = repository_named(settings, name)
     if listed is None:
         raise SourceNotListed(f"repo:{name}")
@@ -146,18 +154,25 @@ def open_chat(settings: Settings) -> Iterator[ChatContext]:
         if settings.matrix.homeserver is not None:
             homeserver = stack.enter_context(open_homeserver(settings))
         store, index = stack.enter_context(open_windows(settings, writing=True))
-        yield ChatContext(
-            settings=settings,
-            store=store,
-            index=index,
-            homeserver=homeserver,
-            embedder=embedder_of(settings.embedder),
-            scrubber=scrubber_of(),
-            rules=room_rules(settings),
-            purges=tuple(purges_of(store.ledger)),
-            version=chat_version(settings),
-            admission=room_admission_version(settings),
-        )
+        yield chat_context(settings, store, index, homeserver)
+
+
+def chat_context(
+    settings: Settings, store: Store, index: WindowIndex, homeserver: MatrixHomeserver | None
+) -> ChatContext:
+    """What the work on rooms is given, by these settings."""
+    return ChatContext(
+        settings=settings,
+        store=store,
+        index=index,
+        homeserver=homeserver,
+        embedder=embedder_of(settings.embedder),
+        scrubber=scrubber_of(),
+        rules=room_rules(settings),
+        purges=tuple(purges_of(store.ledger)),
+        version=chat_version(settings),
+        admission=room_admission_version(settings),
+    )
 
 
 @contextmanager
@@ -184,8 +199,13 @@ def open_homeserver(
 
 @contextmanager
 def open_room(room: str) -> Iterator[RoomContext]:
-    """The context of one room."""
+    """The context of one room, for an ingest.
+
+    Raises:
+        DiskTooFull: there is too little room.
+    """
     settings, _ = run_settings()
+    check_room(settings)
     with open_chat(settings) as chat:
         yield chat.room(room)
 

@@ -1,13 +1,13 @@
-"""A ledger that nothing is written to: what a dry run puts is its own, and gone with it."""
+"""A ledger that nothing is written to: what is put is its own, and gone with it."""
 
 from search.ledger import SourceRecord
 from tasks.ports import Ledger
 
 
 class DryLedger:
-    """The port ``Ledger`` over another one, None for an empty one, which is only read."""
+    """The port ``Ledger`` over another one, which is only read, or over none."""
 
-    def __init__(self, base: Ledger | None) -> None:
+    def __init__(self, base: Ledger | None = None) -> None:
         self._base = base
         self._records: dict[str, SourceRecord | None] = {}
         self._documents: dict[tuple[str, str], str | None] = {}

@@ -5,8 +5,8 @@ homeservers are asked by GET, repositories by ls-remote, and a mirror is only lo
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from search.connection import connect
@@ -23,14 +23,11 @@ from tasks.adapters.repositories import GitRepository
 from tasks.adapters.window_index import WeaviateWindowIndex
 from tasks.bootstrap import (
     admission_version,
+    chat_context,
     chat_version,
-    embedder_of,
     meta_of,
     open_homeserver,
-    room_admission_version,
-    room_rules,
     rules_version,
-    scrubber_of,
 )
 from tasks.context import Store
 from tasks.discover_rooms import RoomsFound, discover
@@ -39,7 +36,6 @@ from tasks.domain.plans import Planned, of_repository, of_room
 from tasks.dry_ledger import DryLedger
 from tasks.progress import listener
 from tasks.repo_plan import as_map
-from tasks.room_context import ChatContext
 from tasks.room_records import purges_of
 from tasks.settings import run_settings
 
@@ -121,7 +117,7 @@ def looking() -> Iterator[Look]:
         try:
             name = Reader(client, alias).resolve().name
         except CollectionMissing:
-            yield Look(settings, own_list, {}, DryLedger(None), client, None, None)
+            yield Look(settings, own_list, {}, DryLedger(), client, None, None)
             return
         stored = WeaviateLedger(client, alias, name)
         made, note = stored.meta(), Rebuilds(client, alias).note()
@@ -137,30 +133,15 @@ def looking() -> Iterator[Look]:
 def rooms(at: Look) -> list[Planned]:
     """What a refresh would do with each room."""
     try:
-        if at.settings.matrix.homeserver is None:
-            found = discover(_chat(at, None))
-        else:
-            with open_homeserver(at.settings) as homeserver:
-                found = discover(replace(_chat(at, None), homeserver=homeserver))
+        with ExitStack() as stack:
+            homeserver = None
+            if at.settings.matrix.homeserver is not None:
+                homeserver = stack.enter_context(open_homeserver(at.settings))
+            store = Store(at.writer, at.ledger)
+            found = discover(chat_context(at.settings, store, at.index, homeserver))
     except HuginnError as error:
         return [Planned("chat", "unavailable", str(error))]
     return _told(at, found)
-
-
-def _chat(at: Look, homeserver: None) -> ChatContext:
-    settings = at.settings
-    return ChatContext(
-        settings=settings,
-        store=Store(at.writer, at.ledger),
-        index=at.index,
-        homeserver=homeserver,
-        embedder=embedder_of(settings.embedder),
-        scrubber=scrubber_of(),
-        rules=room_rules(settings),
-        purges=tuple(purges_of(at.ledger)),
-        version=chat_version(settings),
-        admission=room_admission_version(settings),
-    )
 
 
 def _told(at: Look, found: RoomsFound) -> list[Planned]:

@@ -12,14 +12,13 @@ from datetime import UTC, datetime
 from search.collection import CollectionMeta
 from search.connection import connect
 from search.errors import HuginnError
-from search.locking import locked
 from search.settings import Settings
 from tasks.adapters.collections import made_with, new_name
 from tasks.adapters.ledger import WeaviateLedger
 from tasks.adapters.rebuilds import Rebuilds
 from tasks.aim import LIVE, Aim
-from tasks.alone import switching
-from tasks.bootstrap import collection_lock, embedder_of, live_collection, meta_of, open_store
+from tasks.alone import rebuilding, switching
+from tasks.bootstrap import embedder_of, live_held, meta_of, open_store
 from tasks.domain.rebuilds import Rebuild, lacking
 from tasks.errors import NoRebuild, RebuildWaits
 from tasks.ports import Ledger
@@ -28,14 +27,13 @@ from tasks.room_records import purges_of, put_purge
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What a run serves. ``live`` None: nothing can be written there, for the ``reason``.
+class Served:
+    """What a run serves. ``live`` None: nothing can be written there, only removed.
 
     ``rebuild`` is the one that stands, if one does.
     """
 
     live: Aim | None = LIVE
-    reason: str = ""
     rebuild: Rebuild | None = None
 
 
@@ -49,23 +47,25 @@ class _Open:
     ledger: Callable[[str], Ledger]
 
 
-def look(settings: Settings) -> Standing:
+def look(settings: Settings) -> Served:
     """What a run has to serve; a collection made otherwise begins a rebuild (spec 2.5)."""
     with _open(settings) as at:
         note = _current(at)
         differences = at.made.differences(at.wanted)
         if differences and note is None:
             note = _begin(at, f"it was made otherwise ({'; '.join(differences)})")
-        live, reason = _live_aim(settings, at.made, at.wanted)
-        return Standing(live, reason, note)
+        return Served(_live_aim(at), note)
 
 
 def begin(settings: Settings, *, erase: bool) -> Rebuild:
     """Notes that a rebuild is wanted and makes its collection; one that stands goes on.
 
     One that stands and does not erase is dropped for one that does.
+
+    Raises:
+        SourceBusy: another run is at work on it.
     """
-    with _open(settings) as at:
+    with rebuilding(), _open(settings) as at:
         note = _current(at)
         if note is not None and erase and not note.erase:
             at.rebuilds.end(note.collection)
@@ -81,8 +81,9 @@ def cancel(settings: Settings) -> Rebuild:
 
     Raises:
         NoRebuild: none stands.
+        SourceBusy: a run is at work on it.
     """
-    with _open(settings) as at:
+    with rebuilding(), _open(settings) as at:
         note = _current(at)
         if note is None:
             raise NoRebuild
@@ -130,17 +131,18 @@ def finish(settings: Settings, collection: str) -> None:
 @contextmanager
 def _open(settings: Settings) -> Iterator[_Open]:
     alias = settings.weaviate.collection
-    with connect(settings, "writer", listener().say) as client:
-        live = live_collection(settings, client)
-        with locked(collection_lock(settings)):
-            yield _Open(
-                settings,
-                Rebuilds(client, alias),
-                live,
-                made_with(client, alias, live),
-                meta_of(settings),
-                lambda name: WeaviateLedger(client, alias, name),
-            )
+    with (
+        connect(settings, "writer", listener().say) as client,
+        live_held(settings, client) as live,
+    ):
+        yield _Open(
+            settings,
+            Rebuilds(client, alias),
+            live,
+            made_with(client, alias, live),
+            meta_of(settings),
+            lambda name: WeaviateLedger(client, alias, name),
+        )
 
 
 def _begin(at: _Open, reason: str, *, wanted: bool = False, erase: bool = False) -> Rebuild:
@@ -170,18 +172,20 @@ def _current(at: _Open) -> Rebuild | None:
     return _begin(at, note.reason, wanted=True, erase=note.erase)
 
 
-def _live_aim(
-    settings: Settings, made: CollectionMeta, wanted: CollectionMeta
-) -> tuple[Aim | None, str]:
-    """How the live collection can be written: as it was made, or not at all."""
-    if not made.differences(wanted):
-        return LIVE, ""
-    same_form = replace(wanted, embedder_digest=made.embedder_digest, dimensions=made.dimensions)
-    if made.differences(same_form):
-        return None, "it was made by another version of Huginn"
-    aim = Aim(model=made.embedder)
-    with suppress(HuginnError):
-        identity = embedder_of(aim.applied(settings).embedder).identity
-        if identity.digest == made.embedder_digest:
-            return aim, ""
-    return None, f"its model {made.embedder} is not to be had any more"
+def _live_aim(at: _Open) -> Aim | None:
+    """How the live collection can be written: with the model it was made with, or not at all."""
+    if not at.made.differences(at.wanted):
+        return LIVE
+    reason = "it was made by another version of Huginn"
+    same_form = replace(
+        at.wanted, embedder_digest=at.made.embedder_digest, dimensions=at.made.dimensions
+    )
+    if not at.made.differences(same_form):
+        aim = Aim(model=at.made.embedder)
+        with suppress(HuginnError):
+            identity = embedder_of(aim.applied(at.settings).embedder).identity
+            if identity.digest == at.made.embedder_digest:
+                return aim
+        reason = f"its model {at.made.embedder} is not to be had any more"
+    listener().say(f"{at.live} is only removed from until the rebuild is done: {reason}")
+    return None

@@ -5,7 +5,6 @@ from search.settings import load_settings
 from tasks import commit, discover, discover_rooms, rebuild, removal, repos, rooms
 from tasks.adapters.git_mirror import forget_mirrors
 from tasks.bootstrap import open_repo, open_room, open_store, room_admission_version
-from tasks.disk import check_room
 from tasks.domain.acknowledgement import Acknowledgement, Counts
 from tasks.room_records import note_refused
 from tasks.runtime import effect
@@ -13,7 +12,7 @@ from tasks.settings import listed_names, run_settings
 
 
 @effect("look")
-def look_at_collections() -> rebuild.Standing:
+def look_at_collections() -> rebuild.Served:
     """Which collections a run serves; one that was made otherwise begins a rebuild."""
     return rebuild.look(load_settings())
 
@@ -58,7 +57,6 @@ def listed_rooms(source: str | None) -> list[str]:
 def begin_repo(name: str, *, from_start: bool) -> repos.Begun:
     """Fetches a repository and notes in the ledger where the run goes."""
     with open_repo(name) as context:
-        check_room(context.settings)
         return repos.begin(context, from_start=from_start)
 
 
@@ -66,7 +64,6 @@ def begin_repo(name: str, *, from_start: bool) -> repos.Begun:
 def upsert_repo(name: str, *, allow_mass_delete: bool) -> Acknowledgement:
     """One step of a repository; gives what the store acknowledged."""
     with open_repo(name) as context:
-        check_room(context.settings)
         return repos.upsert(context, allow_mass_delete=allow_mass_delete)
 
 
@@ -86,7 +83,6 @@ def settle_rooms(reached: str) -> None:
 def begin_room(room: str, *, from_start: bool) -> repos.Begun:
     """Checks that a room may be read and notes in the ledger where the run goes."""
     with open_room(room) as context:
-        check_room(context.settings)
         return rooms.begin(context, from_start=from_start)
 
 
@@ -94,7 +90,6 @@ def begin_room(room: str, *, from_start: bool) -> repos.Begun:
 def upsert_room(room: str, *, allow_mass_delete: bool) -> Acknowledgement:
     """One step of a room; gives what the store acknowledged."""
     with open_room(room) as context:
-        check_room(context.settings)
         return rooms.upsert(context, allow_mass_delete=allow_mass_delete)
 
 

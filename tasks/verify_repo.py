@@ -30,7 +30,7 @@ def repo_sides(name: str, snapshot: Snapshot) -> Iterator[Sides]:
         RepositoryUnreadable: it does not answer, or without any commit though some were held.
         SourceNotListed: no repository of that name is listed.
     """
-    with open_repo(name) as opened, closing(Recording()) as expected:
+    with open_repo(name, ingest=False) as opened, closing(Recording()) as expected:
         yield sides(opened, snapshot, expected)
 
 

@@ -5,7 +5,7 @@ a cursor in between, so what was listed is what the cursor stands for, or, of a 
 short, what a kill at some moment leaves. Nothing is locked and nothing written.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -16,10 +16,10 @@ from search.reader import Reader, Resolved
 from search.settings import Settings
 from tasks.adapters.ledger import WeaviateLedger
 from tasks.adapters.recording import Recording
-from tasks.adapters.recording_ledger import RecordingLedger
 from tasks.adapters.stored_objects import StoredObjects
 from tasks.context import Store
 from tasks.domain.purges import Purge
+from tasks.dry_ledger import DryLedger
 from tasks.errors import StillMoving
 from tasks.in_flight import IN_FLIGHT
 from tasks.ports import Ledger
@@ -54,7 +54,7 @@ class Snapshot:
     @property
     def store(self) -> Store:
         """A store in which the next run would find what is held; it changes nothing else."""
-        return Store(self.held, RecordingLedger(self.record, self.documents))
+        return Store(self.held, _ledger(self.record, self.documents))
 
     def empty_store(self, recording: Recording) -> Store:
         """A store in which a first run would find itself: the same reader, the same purges.
@@ -64,7 +64,15 @@ class Snapshot:
         start = RoomCursor(covered=self.record.room.covered)
         record = SourceRecord(self.record.source, identity=self.record.identity, room=start)
         others = {key: text for key, text in self.documents.items() if key[0] not in _OF_SOURCE}
-        return Store(recording, RecordingLedger(record, others))
+        return Store(recording, _ledger(record, others))
+
+
+def _ledger(record: SourceRecord, documents: Mapping[tuple[str, str], str]) -> DryLedger:
+    ledger = DryLedger()
+    ledger.put(record)
+    for (kind, key), text in documents.items():
+        ledger.put_document(kind, text, key)
+    return ledger
 
 
 @contextmanager

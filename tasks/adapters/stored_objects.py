@@ -47,9 +47,7 @@ class StoredObjects:
         from weaviate.classes.query import Filter
 
         chosen = Filter.by_property("source").equal(source)
-        with mapped_errors("count passages"):
-            counted = self._collection.aggregate.over_all(filters=chosen, total_count=True)
-        expected = _FINER * int(counted.total_count or 0)
+        expected = _FINER * self.count(source)
         for found in in_slots(self._whole, chosen, expected):
             for item in found:
                 form = as_written(item.properties)

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from search.ledger import SourceRecord
 from tasks.adapters.recording import Recording
-from tasks.adapters.recording_ledger import RecordingLedger
+from tasks.dry_ledger import DryLedger
 from tasks.ports import Ledger, PassageWriter
 from tests.contract.test_passage_writer_contract import (  # noqa: F401  # collected here
     test_a_record_comes_back_as_it_was_put,
@@ -48,7 +47,7 @@ from tests.support.events import BOB, message
 @pytest.fixture
 def store() -> Iterator[tuple[PassageWriter, Ledger]]:
     recording = Recording()
-    yield recording, RecordingLedger(SourceRecord("repo:one"), {})
+    yield recording, DryLedger()
     recording.close()
 
 

@@ -3,6 +3,7 @@
 import httpx
 import pytest
 
+from flows.report import SourcesFailed
 from search import embedded
 from search.connection import connect
 from search.reader import Reader
@@ -36,6 +37,19 @@ def test_without_room_on_the_disk_nothing_is_written_and_look_ups_go_on(
     assert "Ravens" in "".join(held.texts())
 
 
+def test_a_backfill_of_a_range_asks_for_room_too(
+    held: Community, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("HUGINN_MIN_FREE_BYTES", str(2**62))
+        with pytest.raises(SourcesFailed, match="repo:one"):
+            held.backfill("repo:one", since="2000-01-01")
+        record = held.record("repo:one")
+        assert record is not None
+        assert "bytes free" in (record.reason or "")
+    assert held.backfill("repo:one", since="2000-01-01")["repo:one"].result == "done"
+
+
 def test_w04_a_store_that_turned_read_only_fails_the_run_and_moves_no_cursor(
     held: Community,
 ) -> None:
@@ -54,7 +68,9 @@ def test_w04_a_store_that_turned_read_only_fails_the_run_and_moves_no_cursor(
     finally:
         shards(held, "READY")
     assert held.refresh()["repo:one"].result == "done"
-    assert "Whales" not in "".join(held.texts())
+    texts = "".join(held.texts())
+    assert "Ravens" in texts
+    assert "Whales" not in texts
 
 
 def shards(community: Community, status: str) -> None:

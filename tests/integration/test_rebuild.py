@@ -10,8 +10,10 @@ from search.collection import SCHEMA_VERSION, CollectionMeta, ledger_name
 from search.connection import connect
 from search.reader import Reader
 from tasks.adapters.rebuilds import Rebuilds
+from tasks.alone import rebuilding
 from tasks.domain.rebuilds import Rebuild
-from tasks.errors import Unexpected
+from tasks.errors import SourceBusy, Unexpected
+from tasks.rebuild import begin, cancel
 from tests.support.community import Community, without_vectors
 from tests.support.huginn_command import huginn
 from tests.support.other_model import other_model
@@ -139,24 +141,33 @@ def test_another_model_makes_the_next_refresh_rebuild_by_itself(
     assert any("harbour" in text for text in full.texts())
 
 
-def test_what_is_redacted_during_a_rebuild_is_in_neither_collection(
-    full: Community, synapse: Synapse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    room, word = room_of(full), made_up(GONE, 4712)
+def said_before_the_switch(
+    full: Community, synapse: Synapse, monkeypatch: pytest.MonkeyPatch, word: str
+) -> tuple[str, str, str]:
+    """A message that both collections hold: its room and id, and the new collection."""
+    room = room_of(full)
     said = synapse.send(room, "ada", f"They call it {word} here.")
     full.refresh()
     stopped_before_the_switch(full, monkeypatch)
     standing = note(full)
     assert standing is not None
     assert word in words_of(full, standing.collection)
+    return room, said, standing.collection
+
+
+def test_what_is_redacted_during_a_rebuild_is_in_neither_collection(
+    full: Community, synapse: Synapse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    word = made_up(GONE, 4712)
+    room, said, new = said_before_the_switch(full, synapse, monkeypatch, word)
     synapse.redact(room, "ada", said)
     with monkeypatch.context() as patch:
         patch.setattr(Rebuilds, "flip", killed)
         full.refresh()
-    assert word not in words_of(full, standing.collection)
+    assert word not in words_of(full, new)
     assert word not in words_of(full, live(full))
     full.refresh()
-    assert live(full) == standing.collection
+    assert live(full) == new
 
 
 def words_of(community: Community, collection: str) -> str:
@@ -273,19 +284,29 @@ def test_a_model_that_is_set_back_gives_up_the_rebuild_that_it_began(
 def test_what_is_purged_at_once_is_in_neither_collection(
     full: Community, synapse: Synapse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room, word = room_of(full), made_up(GONE, 4713)
-    said = synapse.send(room, "ada", f"Nobody should say {word} again.")
-    full.refresh()
-    stopped_before_the_switch(full, monkeypatch)
-    standing = note(full)
-    assert standing is not None
+    word = made_up(GONE, 4713)
+    room, said, new = said_before_the_switch(full, synapse, monkeypatch, word)
     assert huginn(full, "chat-purge", "--room", room, "--event", said, "--now").code == 0
-    assert word not in words_of(full, standing.collection)
+    assert word not in words_of(full, new)
     assert word not in words_of(full, live(full))
     full.refresh()
-    assert live(full) == standing.collection
+    assert live(full) == new
     assert word not in words_of(full, live(full))
     assert len(full.passages(f"chat:{room}")) > 0
+
+
+def test_a_rebuild_that_a_run_is_at_work_on_is_not_dropped_under_it(
+    full: Community, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped_before_the_switch(full, monkeypatch)
+    standing = note(full)
+    with full.configured() as settings, rebuilding():
+        with pytest.raises(SourceBusy):
+            cancel(settings)
+        with pytest.raises(SourceBusy):
+            begin(settings, erase=True)
+    assert note(full) == standing
+    assert len(collections(full)) == 3
 
 
 def test_an_upgrade_that_cannot_write_the_old_collection_still_removes_from_it(

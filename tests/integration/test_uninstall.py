@@ -28,8 +28,11 @@ def installed(tmp_path: Path, binary: Path) -> Settings:
     return settings
 
 
-def run(settings: Settings, *arguments: str) -> "subprocess.CompletedProcess[str]":
+def run(
+    settings: Settings, *arguments: str, home: Path | None = None
+) -> "subprocess.CompletedProcess[str]":
     environment = {
+        "HOME": str(home or Path.home()),
         "HUGINN_DATA_DIR": str(settings.data_dir),
         "HUGINN_CACHE_DIR": str(settings.cache_dir),
         "HUGINN_WEAVIATE__BINARY": str(settings.weaviate.binary),
@@ -87,6 +90,13 @@ def test_a_folder_with_something_of_others_is_refused_whole(
     assert "thesis.odt" in done.stderr
     assert (installed.cache_dir / "weaviate" / "program").exists()
     assert (installed.data_dir / "purges.jsonl").exists()
+
+
+def test_the_home_folder_is_never_emptied_whatever_is_in_it(installed: Settings) -> None:
+    done = run(installed, "--yes", home=installed.cache_dir)
+    assert done.returncode == 2
+    assert "cache_dir: " in done.stderr
+    assert (installed.cache_dir / "weaviate" / "program").exists()
 
 
 def test_links_are_removed_and_what_they_lead_to_stays(installed: Settings, tmp_path: Path) -> None:
