@@ -11,6 +11,7 @@ from flows.display import displayed, report
 from flows.report import Outcome, SourcesFailed
 from search.errors import HuginnError, TransientError
 from search.settings import load_settings
+from tasks.bootstrap import one_connection
 from tasks.discover import Discovered, discover
 from tasks.discover_rooms import RoomsFound, discover_rooms, listed_rooms
 from tasks.domain.ranges import asked_range, text_of
@@ -34,8 +35,9 @@ class PrefectUnavailable(TransientError):
 
 def run_refresh(*, corpus: Corpus | None, allow_mass_delete: bool, as_json: bool) -> int:
     """``huginn refresh``: with nothing new only freshness is written, and Prefect stays out."""
-    with displayed():
-        usual = look(load_settings()) == Served()
+    settings = load_settings()
+    with displayed(), one_connection(settings):
+        usual = look(settings) == Served()
         found = _repositories(corpus) if usual else None
         rooms = _rooms(corpus) if usual else None
     if found and rooms and rooms.nothing_to_do and found.nothing_to_do:

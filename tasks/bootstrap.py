@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from contextvars import ContextVar
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,7 @@ def open_windows(
     settings: Settings, *, writing: bool = False
 ) -> Iterator[tuple[Store, WindowIndex]]:
     """The same, and the index of the rooms' windows; asks for no homeserver and no token."""
-    with connect(settings, "writer", listener().say) as client:
+    with connected(settings) as client:
         alias = settings.weaviate.collection
         meta = meta_of(aim().applied(settings))
         collection = aim().collection or live_collection(settings, client)
@@ -74,6 +75,31 @@ def open_windows(
             partial(idle, settings),
         )
         yield store, WeaviateWindowIndex(client, collection)
+
+
+_shared: "ContextVar[WeaviateClient | None]" = ContextVar("client", default=None)
+
+
+@contextmanager
+def connected(settings: Settings) -> Iterator["WeaviateClient"]:
+    """A client with the writer's key: the block's own, or that of ``one_connection`` around it."""
+    shared = _shared.get()
+    if shared is not None:
+        yield shared
+        return
+    with connect(settings, "writer", listener().say) as client:
+        yield client
+
+
+@contextmanager
+def one_connection(settings: Settings) -> Iterator[None]:
+    """One client for all that this thread opens in the block: for looks that follow each other."""
+    with connected(settings) as client:
+        before = _shared.set(client)
+        try:
+            yield
+        finally:
+            _shared.reset(before)
 
 
 def _donor(client: "WeaviateClient", alias: str, meta: CollectionMeta) -> str | None:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from search.collection import CollectionMeta
-from search.connection import connect
 from search.errors import HuginnError
 from search.settings import Settings
 from tasks.adapters.collections import made_with, new_name
@@ -18,7 +17,7 @@ from tasks.adapters.ledger import WeaviateLedger
 from tasks.adapters.rebuilds import Rebuilds
 from tasks.aim import LIVE, Aim
 from tasks.alone import rebuilding, switching
-from tasks.bootstrap import embedder_of, live_held, meta_of, open_store
+from tasks.bootstrap import connected, embedder_of, live_held, meta_of, open_store
 from tasks.domain.rebuilds import Rebuild, lacking
 from tasks.errors import NoRebuild, RebuildWaits
 from tasks.ports import Ledger
@@ -132,7 +131,7 @@ def finish(settings: Settings, collection: str) -> None:
 def _open(settings: Settings) -> Iterator[_Open]:
     alias = settings.weaviate.collection
     with (
-        connect(settings, "writer", listener().say) as client,
+        connected(settings) as client,
         live_held(settings, client) as live,
     ):
         yield _Open(

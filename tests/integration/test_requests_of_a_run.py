@@ -4,8 +4,13 @@
 """
 
 from collections import Counter
+from typing import Any
 from urllib.parse import unquote
 
+import pytest
+
+from flows.running import run_refresh
+from search import connection
 from tests.support.community import Community
 from tests.support.held_rooms import at, bodies
 from tests.support.huginn_command import huginn
@@ -52,3 +57,22 @@ def test_whole_runs_only_get_and_one_with_nothing_new_asks_next_to_nothing_and_l
     )
     chat.refresh()
     assert chat.embedder().embedded == embedded
+
+
+def test_a_run_with_nothing_new_connects_to_weaviate_once(
+    chat: Community, synapse: Synapse, reader: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synapse.send(synapse.room("ada", reader), "ada", "Words.", at(0))
+    chat.repository("one").commit({"a.md": "# A\n\nWords.\n"})
+    chat.refresh()
+    opened: list[Any] = []
+    open_one = connection._open
+
+    def counted(*arguments: Any) -> Any:
+        opened.append(arguments)
+        return open_one(*arguments)
+
+    monkeypatch.setattr(connection, "_open", counted)
+    with chat.configured():
+        assert run_refresh(corpus=None, allow_mass_delete=False, as_json=True) == 0
+    assert len(opened) == 1
