@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from search.connection import connect
 from search.reader import Reader
 from search.settings import load_settings
-from tasks.domain.verification import MOST_NAMED, Finding, differences
+from tasks.domain.verification import MOST_NAMED, Finding, differences, is_miscounted
 from tasks.errors import NeverRead, RoomRefused, SourceNotListed
 from tasks.progress import listener
 from tasks.settings import is_room, run_settings
@@ -116,7 +116,7 @@ def _compared(taken: Snapshot, sides: Sides) -> Finding:
         if len(named) < MOST_NAMED:
             named.append(identifier)
     record = taken.record
-    if record.state == "current" and record.passages != taken.count:
+    if record.state == "current" and is_miscounted(record.passages, taken.count, taken.indexed):
         kinds["count"] = 1
     return Finding(
         source=record.source,

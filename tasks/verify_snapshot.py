@@ -40,7 +40,7 @@ _OF_SOURCE = (HIDING, UNFINISHED, IN_FLIGHT, RANGE)
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """``held`` are the passages that are found, ``count`` of them.
+    """``held`` are the passages that are found, ``count`` of them; the index counts ``indexed``.
 
     ``documents`` are what the ledger has beside the record, by kind and key, and the purges that
     the file in the data folder has and the ledger lacks.
@@ -50,6 +50,7 @@ class Snapshot:
     documents: dict[tuple[str, str], str]
     held: Recording
     count: int
+    indexed: int
 
     @property
     def store(self) -> Store:
@@ -92,19 +93,21 @@ def snapshot(settings: Settings, source: str) -> Iterator[Snapshot]:
             documents = _documents(ledger, settings, source)
             held = Recording()
             try:
-                _load(held, client, at, source)
+                indexed = _load(held, client, at, source)
                 if ledger.record(source) == record:
-                    yield Snapshot(record, documents, held, held.count(source))
+                    yield Snapshot(record, documents, held, held.count(source), indexed)
                     return
             finally:
                 held.close()
     raise StillMoving(source)
 
 
-def _load(held: Recording, client: "WeaviateClient", at: Resolved, source: str) -> None:
+def _load(held: Recording, client: "WeaviateClient", at: Resolved, source: str) -> int:
+    """Puts in what is found of a source; how many the index counts."""
     objects = StoredObjects(client, at.name, at.meta.dimensions)
     for found, properties, ingested_at in objects.of(source):
         held.hold(found, properties, ingested_at)
+    return objects.count(source)
 
 
 def _documents(ledger: Ledger, settings: Settings, source: str) -> dict[tuple[str, str], str]:

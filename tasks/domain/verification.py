@@ -138,6 +138,15 @@ def difference(expected: Print, held: Print) -> Kind | None:
     return None if held.whole else "vectors"
 
 
+def is_miscounted(told: int, there: int, indexed: int) -> bool:
+    """Whether the ledger's number of passages fits neither what is there nor what the index counts.
+
+    An index that lost its last lines in a kill goes on counting what was deleted, for good
+    (docs/decisions/0009); the ledger's number is the index's when the last run ended.
+    """
+    return not there <= told <= max(there, indexed)
+
+
 def merged(found: Finding, also: Finding | None) -> Finding:
     """A source's finding, with what a survey of the whole collection found of it."""
     if also is None or found.result == "leaving":

@@ -24,7 +24,7 @@ def snapshot_of(
     documents = {key: text for key, text in ledger.kept.items() if key[1] in ("", source)} | {
         key: text for key, text in ledger.kept.items() if key[0] == "purge"
     }
-    return Snapshot(ledger.record(source), documents, held, held.count(source))
+    return Snapshot(ledger.record(source), documents, held, held.count(source), held.count(source))
 
 
 def compared(

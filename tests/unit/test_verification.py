@@ -16,6 +16,7 @@ from tasks.domain.verification import (
     as_written,
     difference,
     differences,
+    is_miscounted,
     is_whole,
     merged,
     print_of,
@@ -197,3 +198,23 @@ def test_a_survey_adds_to_what_was_found_of_a_source() -> None:
 )
 def test_what_differs_or_was_not_compared_is_to_be_looked_at(result: Any, failed: bool) -> None:  # noqa: FBT001
     assert Finding("repo:one", result).failed is failed
+
+
+@pytest.mark.parametrize(
+    ("told", "there", "indexed", "wrong"),
+    [
+        (43, 43, 43, False),
+        (48, 43, 48, False),
+        (45, 43, 48, False),
+        (42, 43, 48, True),
+        (49, 43, 48, True),
+        (44, 43, 43, True),
+    ],
+)
+def test_a_number_between_what_is_there_and_what_the_index_counts_is_right(
+    told: int,
+    there: int,
+    indexed: int,
+    wrong: bool,  # noqa: FBT001  # a column of the table
+) -> None:
+    assert is_miscounted(told, there, indexed) == wrong
